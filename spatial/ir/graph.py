@@ -35,7 +35,7 @@ class Var:
 
 @dataclass(frozen=True)
 class At:
-    """One index of an access: `base` plus `scale` times the element `via` of an integer tensor (at most one per access)."""
+    """One index of an access: `base`, plus `scale` times element `via` of an integer tensor (one such per access)."""
 
     base: Affine
     via: Read | None = None
@@ -77,8 +77,10 @@ FNS = {
 }
 """Operations and their arity, with the meaning LOGOS gives them.
 
-`div` is of floats; `truncdiv` and `rem` are LOGOS `/` and `%` of integers, `floordiv` its `//`. `float` makes a float of an integer. `floor`,
-`ceil`, `round` give integers. Comparisons and the connectives give "bool". Greater-than is spelled as less-than with its
+`div` is of floats; `truncdiv` and `rem` are LOGOS `/` and `%` of integers, `floordiv` its `//`. `float` makes a
+float of an integer. `floor`,
+`ceil`, `round` give integers. Comparisons and the connectives give "bool". Greater-than is spelled as less-than
+with its
 operands exchanged.
 """
 
@@ -90,8 +92,10 @@ operands exchanged.
 class Reduction:
     """One reduction of a piece over its `red` variables, in ascending lexicographic order where order matters.
 
-    `op`: "sum", "product", "max", "min" of `value`; or "argmax_first", "argmax_last", "argmin_first", "argmin_last": then the result
-    is `arg` at the best `value`. `guards`: conditions (bool) under which a term takes part; `init`: the value where the reduction starts
+    `op`: "sum", "product", "max", "min" of `value`; or "argmax_first", "argmax_last", "argmin_first",
+    "argmin_last": then the result
+    is `arg` at the best `value`. `guards`: conditions (bool) under which a term takes part; `init`: the value
+    where the reduction starts
     (None: the identity; of max, min and arg: the terms alone, and at least one takes part).
     """
 
@@ -106,7 +110,8 @@ class Reduction:
 class Piece:
     """Part of a tensor: for every point of the box `par` where `guards` hold, element `pos` is `value`.
 
-    `par`, `red`: extents of the variables. `value` may use `Acc(i)` for `accs[i]`, but reads no `red` variable itself. `pos` has one index per
+    `par`, `red`: extents of the variables. `value` may use `Acc(i)` for `accs[i]`, but reads no `red` variable
+    itself. `pos` has one index per
     dimension of the tensor made; with an indirect index the writes happen in lexicographic order of `par` (the last one
     shows), else they are injective. `guards` occur only on writes `over` another tensor.
     """
@@ -135,7 +140,8 @@ class Statement:
 class Carried:
     """A tensor handed from instance to instance of a block, all by number.
 
-    Instance 0 reads `initial` where the body says `inner`; instance n reads what instance n - 1 made as `made`; after the
+    Instance 0 reads `initial` where the body says `inner`; instance n reads what instance n - 1 made as `made`;
+    after the
     last instance it is called `final`.
     """
 
@@ -163,9 +169,12 @@ GRAPH_ROLES = ("input", "weight", "state", "fill", "made")
 class GraphTensor:
     """A tensor of `dims` (() is a scalar) and `kind` "int" or "float".
 
-    `role`: "input" (given by the host), "weight", "state" (version the call starts with), "fill" (a build-time constant: `fill` is a piece
-    without reads or reductions whose value is evaluated in binary64, natives and `pow` correctly rounded, then rounded once to storage)
-    or "made" (by a statement). `name`: for the first three; "" else. `range`: of an int tensor, declared or proved bounds.
+    `role`: "input" (given by the host), "weight", "state" (version the call starts with), "fill" (a build-time
+    constant: `fill` is a piece
+    without reads or reductions whose value is evaluated in binary64, natives and `pow` correctly rounded, then
+    rounded once to storage)
+    or "made" (by a statement). `name`: for the first three; "" else. `range`: of an int tensor, declared or proved
+    bounds.
     """
 
     dims: tuple[int, ...]
@@ -220,7 +229,8 @@ class Origin:
 class Missing:
     """A source statement that was not lifted or not lowered: its number, binder, kind, where it stands, and why.
 
-    `mend`: the spelling that would lift, where there is one. `kind` is the recognised kind of the statement, or one of "unrecognized", "write",
+    `mend`: the spelling that would lift, where there is one. `kind` is the recognised kind of the statement, or
+    one of "unrecognized", "write",
     "read", "compose", "verify", "link".
     """
 
@@ -238,7 +248,8 @@ class Missing:
 class Lifted:
     """What lifting makes of a source: the graph (None unless every statement lifted), origins, counts, what is missing.
 
-    `statements`: tensor statements seen, missing ones included; `views`, `fills`, `dead`: how many of them are views, build-time constants, or
+    `statements`: tensor statements seen, missing ones included; `views`, `fills`, `dead`: how many of them are
+    views, build-time constants, or
     read by nothing.
     """
 

@@ -30,7 +30,8 @@ class PlaneLayout:
     """One plane of elements of `itemsize` bytes: element (slice, row, col) at byte `offset(…)`.
 
     A dense plane has `tile` = (rows, columns) and `tile_transposed` (elements of a tile column-major); a flat one has
-    tile (1, pitch): a row is one run of `pitch` elements. `start` is the plane's first byte in a slice, `slice_bytes` the distance of slices.
+    tile (1, pitch): a row is one run of `pitch` elements. `start` is the plane's first byte in a slice,
+    `slice_bytes` the distance of slices.
     """
 
     rows: int

@@ -63,7 +63,8 @@ Phase = tuple[Call, ...]
 class Block:
     """A repeated block of the source as it stands in the phases: `trip` instances of `length` phases from `first` on.
 
-    `carried`: for each instance the tensors it hands on, as (tensor, version) pairs, so that a reader of the memory can follow the block.
+    `carried`: for each instance the tensors it hands on, as (tensor, version) pairs, so that a reader of the
+    memory can follow the block.
     """
 
     first: int
@@ -84,7 +85,8 @@ class Show:
 class Program:
     """A whole program of one chip. `results`: (name, tensor, version) of each declared result.
 
-    `state`: (tensor, final version) of each table carried from call to call. `assume`: relations between inputs, as the spec spells them.
+    `state`: (tensor, final version) of each table carried from call to call. `assume`: relations between inputs,
+    as the spec spells them.
     """
 
     tensors: tuple[Tensor, ...]
