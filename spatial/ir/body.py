@@ -114,7 +114,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Matmul:
-    """Product of page `a` (m, k) and page `b` (k, n), or (n, k) when `transpose_b`; order and rounding are the target's.
+    """Product of page `a` (m, k) and page `b` (k, n), or (n, k) when `transpose_b`; order, rounding: the target's.
 
     Only as the second operand of `add` in an update of a matmul stage: each of the k products is added to the running
     accumulator in turn.
