@@ -30,7 +30,7 @@ class Matrix:
     `floats` and `ints`: formats a page may have when it enters; `operand`: what float operands are rounded to on entry
     ("f32" means not at all); `float_accumulate`, `int_accumulate`: the accumulator's formats; `registers`: accumulator
     tiles at 32 bits that one stage may hold; `step_rows`: rows the engine works on at once (a shorter page still costs
-    that many); `macs`: multiply-adds per cycle at full rows.
+    that many); `macs`: multiply-adds per cycle at full rows; `overhead`: cycles each page product costs beyond those.
     """
 
     floats: tuple[str, ...]
@@ -41,6 +41,7 @@ class Matrix:
     registers: int
     step_rows: int
     macs: float
+    overhead: float
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class Memory:
     """The chip's shared memory: `bytes` in all, `rate` bytes per cycle of all sites together when placed well.
 
     `granule`: bytes a write covers whole (two writers never share one); `align`: alignment of tensors and of the runs
-    of a read; `latency`: cycles from a read's issue to its first byte.
+    of a read; `latency`: cycles from a read's issue to its first byte; `banks`: equal parts that serve one access at a
+    time each, consecutive pages lying in consecutive banks; `unplaced`: the rate in all when readers stand anywhere.
     """
 
     bytes: int
@@ -72,16 +74,22 @@ class Memory:
     granule: int
     align: int
     latency: float
+    banks: int
+    unplaced: float
 
 
 @dataclass(frozen=True)
 class Network:
-    """The network between sites: bytes per cycle into one site, cycles per hop and per message, multicast or not."""
+    """The network between sites: bytes per cycle into one site, cycles per hop and per message, multicast or not.
+
+    `issue`: cycles between the starts of two transfers of one mover, however short they are.
+    """
 
     rate: float
     hop: float
     message: float
     multicast: bool
+    issue: float
 
 
 @dataclass(frozen=True)
@@ -89,9 +97,13 @@ class Target:
     """A chip. Sites form a grid of `columns` x `rows`, addressed (x, y) from (0, 0).
 
     `scratch`: bytes per site for queues and accumulators; `queues`: queues a site may have; `tile`: rows and columns
-    of the largest page; `counter_bits`: width of a queue's counters. Orders that results depend on are stated:
-    `product_order` ("ascending": inside a page product k ascends, pages in stage order) and `lane_order` ("halving":
-    an in-page reduction folds the upper half of the lanes onto the lower until one is left).
+    of the largest page; `counter_bits`: width of a queue's counters; `clock`: cycles per second; `unpack`, `pack`:
+    bytes per cycle from scratch into the compute datapaths of a site and back; `section_cycles`: what starting a
+    section and its barrier cost; `step_cycles`: what one iteration of a stage costs beside its work.
+
+    Orders that results depend on are stated: `product_order` ("ascending": inside a page product k ascends, pages in
+    stage order) and `lane_order` ("halving": an in-page reduction folds the upper half of the lanes onto the lower
+    until one is left).
     """
 
     name: str
@@ -109,6 +121,8 @@ class Target:
     network: Network
     section_cycles: float
     step_cycles: float
+    unpack: float
+    pack: float
     product_order: str = "ascending"
     lane_order: str = "halving"
 
