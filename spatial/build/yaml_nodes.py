@@ -29,6 +29,9 @@ MAX_DIGITS = 40
 
 Value = None | bool | int | float | str
 
+_FIRST = frozenset("~nNtTfF+-.0123456789")
+"""What a scalar that is no text can begin with: most are text, and are told at a glance."""
+
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+")
@@ -73,6 +76,8 @@ Node = Scalar | Sequence | Mapping
 
 def plain_value(text: str) -> Value:
     """The value of an unquoted scalar under YAML 1.2's core schema (chapter 10.3)."""
+    if text and text[0] not in _FIRST:
+        return text
     if _NULL.fullmatch(text):
         return None
     if _BOOL.fullmatch(text):

@@ -91,7 +91,7 @@ def test_three_mistakes_are_three_messages(folder):
     text = text.replace("prefill.lg", "prefil.lg")
     found = errors(folder, text)
     places = [line.split(" error: ")[0] for line in found]
-    assert places == ["llama.yaml:16:48:", "llama.yaml:20:55:", "llama.yaml:23:21:"]
+    assert places == ["llama.yaml:16:48:", "llama.yaml:20:52:", "llama.yaml:23:21:"]
     assert 'did you mean "positions"?' in found[0]
     assert "Int or Float" in found[1]
     assert 'did you mean "llama/prefill.lg"?' in found[2]
