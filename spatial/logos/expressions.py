@@ -1,17 +1,16 @@
-"""Tokens to expressions: the precedence table, comparisons, and the English forms of the language.
+"""Tokens to expressions, the operands: literals, names, calls, lists, English forms, strings with holes.
 
-Every spelling is folded into the canonical node of `syntax` here. Depth is bounded, both of the recursion and of the
-tree. Statements are `parser`'s business.
+With `operators` below it this reads every expression. Statements are `parser`'s business.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NoReturn
 
-from spatial.errors import Problem, SourceError, nearest
+from spatial.errors import SourceError
+from spatial.logos.cursor import ParseError, describe, is_reserved
 from spatial.logos.lexer import Token, lex_hole
+from spatial.logos.operators import Operators
 from spatial.logos.strings import HoleText
 from spatial.logos.syntax import (
     Binary,
@@ -29,367 +28,21 @@ from spatial.logos.syntax import (
     ListLiteral,
     Name,
     NewSeq,
-    Not,
     NothingLiteral,
     Slice,
     Span,
     TextLiteral,
-    Type,
-    children,
 )
-from spatial.logos.words import INT64_MAX, INT64_MIN, OUTSIDE_TYPES, RESERVED, SCALAR_TYPES, SEQ_TYPES
+from spatial.logos.words import INT64_MAX, INT64_MIN, SEQ_TYPES
 
-MAX_NESTING = 64
-MAX_DEPTH = 200
 MAX_WIDTH = 4096
 
-COMPARISONS: dict[str, BinaryOp] = {"==": "==", "=": "==", "!=": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
-_CHAINING = ("==", "!=", "<", ">", "<=", ">=")
-
-# Binary operators by level, loosest first: symbols and the words that open an English spelling.
-_LEVELS: tuple[dict[str, BinaryOp], ...] = (
-    {"|": "|"},
-    {"^": "^", "xor": "^"},
-    {"&": "&"},
-    {"+": "+", "-": "-", "plus": "+", "minus": "-", "combined": "++", "followed": "+", "contains": "in", "copies": "*"},
-    {"shifted": "<<"},
-    {"*": "*", "/": "/", "//": "//", "%": "%", "times": "*", "divided": "/", "modulo": "%", "mod": "%"},
-)
-_ADDITIVE = 3
-_POWER = len(_LEVELS)
 _PREFIX_NOUNS: dict[str, BinaryOp] = {"sum": "+", "product": "*", "difference": "-", "quotient": "/", "remainder": "%"}
-_OPERATOR_WORDS = frozenset({"plus", "minus", "times", "divided", "modulo", "mod"})
-_OUTSIDE_WORDS = {
-    "union": "a set operation",
-    "intersection": "a set operation",
-    "some": "an optional value",
-    "manifest": "a zone's manifest",
-    "chunk": "a chunk of a zone",
-}
+_OUTSIDE_WORDS = {"some": "an optional value", "manifest": "a zone's manifest", "chunk": "a chunk of a zone"}
 
 
-class ParseError(Exception):
-    """One problem, on its way to the statement that recovers from it."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-
-
-class ExpressionParser:
-    """A cursor over tokens that reads types and expressions."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.at = 0
-        self.nesting = 0
-        # Names bound above in the current function (or Main) by Let, `=` or as a parameter: they win over words.
-        self.bound: set[str] = set()
-
-    # The cursor
-
-    @property
-    def token(self) -> Token:
-        """The token under the cursor."""
-        return self.tokens[self.at]
-
-    def ahead(self, offset: int = 1) -> Token:
-        """A token further on (the last one, `end`, if there are no more)."""
-        return self.tokens[min(self.at + offset, len(self.tokens) - 1)]
-
-    def advance(self) -> Token:
-        """Move past the token under the cursor and return it."""
-        token = self.token
-        if token.kind != "end":
-            self.at += 1
-        return token
-
-    def is_symbol(self, *symbols: str) -> bool:
-        """Whether one of these symbols stands here."""
-        return self.token.kind == "symbol" and self.token.text in symbols
-
-    def is_word(self, *words: str, offset: int = 0) -> bool:
-        """Whether these words follow one another from here (or from `offset` tokens on)."""
-        return all(self.ahead(offset + i).low == word for i, word in enumerate(words))
-
-    def take_symbol(self, *symbols: str) -> bool:
-        """Pass one of these symbols if it stands here."""
-        if self.is_symbol(*symbols):
-            self.advance()
-            return True
-        return False
-
-    def take_word(self, *words: str) -> bool:
-        """Pass these words if they all stand here."""
-        if self.is_word(*words):
-            for _ in words:
-                self.advance()
-            return True
-        return False
-
-    def expect_symbol(self, symbol: str, context: str) -> Token:
-        """Pass a symbol that must stand here."""
-        if not self.is_symbol(symbol):
-            self.fail(f'expected "{symbol}" {context}, found {describe(self.token)}')
-        return self.advance()
-
-    def expect_word(self, word: str, context: str) -> Token:
-        """Pass a word that must stand here."""
-        if not self.is_word(word):
-            self.fail(f'expected "{word}" {context}, found {describe(self.token)}')
-        return self.advance()
-
-    def name(self, role: str) -> Token:
-        """A name that can be bound: a word that is not part of the grammar."""
-        token = self.token
-        if token.kind != "word":
-            self.fail(f"expected the name of {role}, found {describe(token)}")
-        if is_reserved(token.text):
-            self.fail(
-                f'"{token.text}" can\'t name {role}', "the word is part of the grammar", f"try {token.text}_ or a longer name"
-            )
-        return self.advance()
-
-    def fail(self, what: str, why: str = "", mend: str = "", span: Span | None = None) -> NoReturn:
-        """Give up on the current statement."""
-        raise ParseError(Problem(what, why, mend, (span or self.token.span).place))
-
-    def outside(self, what: str, span: Span | None = None) -> NoReturn:
-        """Refuse a construct of the language that the tensor subset leaves out."""
-        self.fail(f"{what} is not part of a tensor program", "", "use numbers, Seqs, loops and functions", span)
-
-    def since(self, start: Span) -> Span:
-        """From `start` to the end of the token just passed."""
-        return start.to(self.tokens[self.at - 1].span)
-
-    def nested[T](self, read: Callable[[], T]) -> T:
-        """Read something that nests, within the limit."""
-        if self.nesting >= MAX_NESTING:
-            self.fail(f"nested deeper than {MAX_NESTING} levels", "", "give a part of it a name with Let, or a function")
-        self.nesting += 1
-        try:
-            return read()
-        finally:
-            self.nesting -= 1
-
-    # Types
-
-    def type_(self) -> Type:
-        """A type: `Float`, `Seq of Int`, `Seq of (Seq of Float)`; a `where` clause is read and dropped."""
-        found = self.nested(self._type)
-        if self.take_word("where"):
-            self.expression()
-        return found
-
-    def _type(self) -> Type:
-        if self.take_symbol("("):
-            inner = self.nested(self._type)
-            self.expect_symbol(")", "after the type")
-            return inner
-        token = self.token
-        if token.kind != "word":
-            self.fail(f"expected a type, found {describe(token)}")
-        self.advance()
-        if token.text in SEQ_TYPES:
-            return Type("Seq", self.nested(self._type) if self.take_word("of") else None)
-        if token.text in SCALAR_TYPES:
-            return Type(SCALAR_TYPES[token.text])
-        if token.text in OUTSIDE_TYPES or token.low == "fn":
-            self.outside(f"the type {token.text}", token.span)
-        known = [*SCALAR_TYPES, *SEQ_TYPES]
-        hint = nearest(token.text, known) or "the types are Int, Float, Bool, Text and Seq of these"
-        self.fail(f'unknown type "{token.text}"', "", hint, token.span)
-
-    # Expressions, loosest level first
-
-    def expression(self) -> Expr:
-        """A whole expression; refuses trees too deep to walk."""
-        start = self.token.span
-        found = self._or()
-        if self.is_word("in") and (self.ahead().kind == "text"):
-            self.outside("a conversion of units or time zones")
-        if _deeper_than(found, MAX_DEPTH):
-            self.fail(
-                f"an expression more than {MAX_DEPTH} operators deep", "", "give a part of it a name with Let", start
-            )
-        return found
-
-    def _or(self) -> Expr:
-        left = self._and()
-        while self.take_word("or"):
-            left = self._binary("or", left, self._and())
-        return left
-
-    def _and(self) -> Expr:
-        left = self.comparison()
-        while self.take_word("and"):
-            left = self._binary("and", left, self.comparison())
-        return left
-
-    def _binary(self, op: BinaryOp, left: Expr, right: Expr) -> Binary:
-        return Binary(op, left, right, left.span.to(self.tokens[self.at - 1].span))
-
-    def comparison(self) -> Expr:
-        """`not`, a comparison, a predicate, or a chain of two comparisons."""
-        start = self.token.span
-        if self.is_word("not"):
-            self.advance()
-            return Not(self.nested(self.comparison), self.since(start))
-        left = self._level(0)
-        if self.take_word("in"):
-            return self._binary("in", left, self._level(0))
-        if self.take_word("not", "in"):
-            inside = self._binary("in", left, self._level(0))
-            return Not(inside, inside.span)
-        if self.is_word("is"):
-            predicate = self._predicate(left)
-            if predicate is not None:
-                return predicate
-            op = self._is_comparison()
-        elif self.take_word("equals"):
-            op: BinaryOp = "=="
-        elif self.is_symbol(*COMPARISONS):
-            op = COMPARISONS[self.advance().text]
-        else:
-            return left
-        right = self._level(0)
-        found = self._binary(op, left, right)
-        if self.is_symbol(*_CHAINING):
-            op = COMPARISONS[self.advance().text]
-            found = self._binary("and", found, self._binary(op, right, self._level(0)))
-            if self.is_symbol(*_CHAINING):
-                self.fail("a chain of more than two comparisons", "", 'join the third with "and"')
-        return found
-
-    def _predicate(self, left: Expr) -> Expr | None:
-        """`is even`, `is odd`, `is divisible by n`, `is between a and b`; None (nothing passed) if it is none."""
-        start = self.token.span
-        if self.is_word("is", "even") or self.is_word("is", "odd"):
-            self.advance()
-            odd = self.advance().low == "odd"
-            here = self.since(start)
-            return self._binary("==", self._binary("%", left, IntLiteral(2, here)), IntLiteral(int(odd), here))
-        if self.take_word("is", "divisible", "by"):
-            divisor = self._level(0)
-            return self._binary("==", self._binary("%", left, divisor), IntLiteral(0, self.since(start)))
-        if self.take_word("is", "between"):
-            low = self._level(0)
-            self.expect_word("and", 'between the bounds of "is between"')
-            high = self._level(0)
-            return self._binary("and", self._binary("<=", low, left), self._binary("<=", left, high))
-        return None
-
-    def _is_comparison(self) -> BinaryOp:
-        """Pass the words of a comparison that starts with `is`."""
-        spellings: tuple[tuple[BinaryOp, tuple[str, ...]], ...] = (
-            ("<", ("less", "than")),
-            (">", ("greater", "than")),
-            ("<=", ("at", "most")),
-            (">=", ("at", "least")),
-            ("<", ("before",)),
-            (">", ("after",)),
-            ("==", ("equal", "to")),
-            ("==", ("identical", "to")),
-            ("~=", ("approximately", "equal", "to")),
-            ("~=", ("approximately",)),
-        )
-        start = self.advance().span
-        for op, words in spellings:
-            if self.take_word(*words):
-                if self.is_word("or", "equal", "to") or self.is_word("or", words[0], "than"):
-                    self.fail('"or equal to" is no comparison', "", 'write "is at most" or "is at least"')
-                return op
-        if self.take_word("not"):
-            if self.token.low in ("equal", "less", "greater", "more", "at", "even", "odd", "between", "divisible"):
-                if self.token.text not in self.bound:
-                    self.fail(f'"is not {self.token.text}" is no comparison', "", 'write "not a ... b", or "is not b"')
-            return "!="
-        if self.token.kind in ("int", "float") or (self.is_symbol("-") and self.ahead().kind in ("int", "float")):
-            return "=="
-        found = describe(self.token)
-        self.fail(f'"is" before {found} is no comparison', "", 'write "equals" or "==" between two values', start)
-
-    def _level(self, level: int) -> Expr:
-        """The binary operators of one level and all tighter ones, associating to the left."""
-        left = self._power()
-        return self._operators(level, left)
-
-    def _operators(self, level: int, left: Expr) -> Expr:
-        """Precedence climbing: join `left` with the operators from `level` on that follow it."""
-        while True:
-            found = self._operator(level)
-            if found is None:
-                return left
-            op, at = found
-            right = self._power()
-            while self._operator(at + 1, peek=True) is not None:
-                right = self._operators(at + 1, right)
-            if op == "in":  # `xs contains x`
-                left = Binary("in", right, left, left.span.to(right.span))
-            elif op == "copies":
-                left = Call("repeatSeq", (right, left), left.span.to(right.span))
-            else:
-                left = Binary(op, left, right, left.span.to(right.span))
-
-    def _operator(self, level: int, peek: bool = False) -> tuple[BinaryOp | str, int] | None:
-        """The binary operator here and its level, if that is `level` or tighter; passed unless `peek`."""
-        token = self.token
-        word = token.low or (token.text if token.kind == "symbol" else "")
-        if token.text in self.bound and (word in _OPERATOR_WORDS or word == "copies"):
-            return None  # a bound variable of that name wins
-        for at in range(level, len(_LEVELS)):
-            if word not in _LEVELS[at]:
-                continue
-            op: BinaryOp | str = _LEVELS[at][word]
-            extra = {"combined": "with", "followed": "by", "divided": "by", "copies": "of"}.get(word)
-            if extra is not None and self.ahead().low != extra:
-                return None
-            if peek:
-                return op, at
-            self.advance()
-            if extra is not None:
-                self.advance()
-            if word == "copies":
-                op = "copies"
-            elif word == "shifted":
-                op = self._shift()
-            return op, at
-        if word in ("union", "intersection", "without") and level <= _ADDITIVE and token.text not in self.bound:
-            self.outside("a set operation")
-        return None
-
-    def _shift(self) -> BinaryOp:
-        direction = self.token.low
-        if direction not in ("left", "right"):
-            self.fail(f'expected "left" or "right" after "shifted", found {describe(self.token)}')
-        self.advance()
-        self.expect_word("by", "after the direction of a shift")
-        return "<<" if direction == "left" else ">>"
-
-    def _power(self) -> Expr:
-        base = self._prefix()
-        if self.take_symbol("**") or self.take_word("to", "the", "power", "of"):
-            return self._binary("**", base, self.nested(self._power))
-        return base
-
-    def _prefix(self) -> Expr:
-        start = self.token.span
-        if self.take_symbol("~"):
-            operand = self.nested(self._prefix)
-            here = self.since(start)
-            return Binary("^", operand, IntLiteral(-1, here), here)
-        if not self.is_symbol("-"):
-            return self.primary()
-        self.advance()
-        if self.token.kind in ("int", "float"):
-            return self._number(negative=True, start=start)
-        if self.is_word("infinity") and self.token.text not in self.bound:
-            self.advance()
-            return FloatLiteral(-math.inf, self.since(start))
-        operand = self.nested(self._prefix)
-        return Binary("-", IntLiteral(0, start), operand, self.since(start))
-
-    # Primaries
+class ExpressionParser(Operators):
+    """Reads whole expressions."""
 
     def primary(self) -> Expr:
         """A literal, a name, a call, a list, an English form or a parenthesised expression, with its postfixes."""
@@ -400,7 +53,7 @@ class ExpressionParser:
         start = token.span
         match token.kind:
             case "int" | "float":
-                return self._number(negative=False, start=start)
+                return self.number(negative=False, start=start)
             case "text":
                 self.advance()
                 return self._postfix(TextLiteral(token.text, start))
@@ -420,7 +73,8 @@ class ExpressionParser:
             case _:
                 self.fail(f"expected an expression, found {describe(token)}")
 
-    def _number(self, negative: bool, start: Span) -> Expr:
+    def number(self, negative: bool, start: Span) -> Expr:
+        """The Int or Float under the cursor; its sign, if it has one, is passed already."""
         token = self.advance()
         here = self.since(start)
         digits = token.text.replace("_", "").replace(",", "")
@@ -520,7 +174,8 @@ class ExpressionParser:
 
     def _parenthesised(self) -> Expr:
         start = self.advance().span
-        if self.is_symbol(")") or (self.token.kind == "word" and self.ahead().kind == "symbol" and self.ahead().text == ":"):
+        typed = self.token.kind == "word" and self.ahead().kind == "symbol" and self.ahead().text == ":"
+        if typed or self.is_symbol(")"):
             self.outside("a closure or empty tuple", start)
         inner = self.expression()
         if self.is_symbol(","):
@@ -545,7 +200,7 @@ class ExpressionParser:
         name = self.token
         if name.text not in SEQ_TYPES:
             self.outside(f"a new {name.text}" if name.kind == "word" else "a structure", name.span)
-        found = self._type()
+        found = self.bare_type()
         return NewSeq(found.element, self.since(start))
 
     def _item(self) -> Expr:
@@ -564,7 +219,7 @@ class ExpressionParser:
         start = self.token.span
         if self.is_symbol("-") and self.ahead().kind in ("int", "float"):
             self.advance()
-            return self._number(negative=True, start=start)
+            return self.number(negative=True, start=start)
         if self.is_symbol("("):
             self.advance()
             inner = self.nested(self.expression)
@@ -604,9 +259,9 @@ class ExpressionParser:
         start = self.advance().span
         op = _PREFIX_NOUNS[self.advance().low]
         self.advance()
-        left = self._level(_ADDITIVE)
+        left = self.additive()
         self.expect_word("and", "between the two operands")
-        right = self._level(_ADDITIVE)
+        right = self.additive()
         return Binary(op, left, right, self.since(start))
 
     # Strings with holes
@@ -627,9 +282,8 @@ class ExpressionParser:
             self.fail("a hole without an end", "", 'close it with "}", or double the brace', span)
         text, spec, label = _split_hole(piece.text)
         if spec and (spec[0] in ".<>^" or spec[0].isdigit()) and not _is_spec(spec):
-            self.fail(
-                f'"{spec}" is no format', "", f"use .N for decimals or N, <N, >N, ^N for a width, N at most {MAX_WIDTH}", span
-            )
+            mend = f"use .N for decimals or N, <N, >N, ^N for a width, N at most {MAX_WIDTH}"
+            self.fail(f'"{spec}" is no format', "", mend, span)
         if not text.strip():
             self.fail("an empty hole", "", "write an expression between the braces, or double them", span)
         if label:
@@ -689,39 +343,3 @@ def call(name: str, args: tuple[Expr, ...], span: Span) -> Expr:
             return Copy(inner, span)
         case _:
             return Call(name, args, span)
-
-
-def is_reserved(word: str) -> bool:
-    """Whether the grammar needs this word."""
-    return word in RESERVED or (word.lower() in RESERVED and word.lower() not in ("true", "false", "nothing", "none"))
-
-
-def describe(token: Token) -> str:
-    """A token as an error names it."""
-    match token.kind:
-        case "end":
-            return "the end of the text"
-        case "indent":
-            return "a deeper indentation"
-        case "dedent":
-            return "the end of the block"
-        case "header":
-            return f'the header "## {token.text.capitalize()}"'
-        case "stop":
-            return "the end of the statement"
-        case "text" | "template":
-            return "a Text"
-        case "outside":
-            return token.text
-        case _:
-            return f'"{token.text}"'
-
-
-def _deeper_than(expr: Expr, limit: int) -> bool:
-    """Whether a tree has more than `limit` levels; looks at each node once, level by level."""
-    level = [expr]
-    for _ in range(limit):
-        level = [child for node in level for child in children(node)]
-        if not level:
-            return False
-    return True
