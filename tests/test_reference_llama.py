@@ -22,7 +22,8 @@ def tiny_weights() -> dict[str, npt.NDArray[np.float64]]:
     shapes = {
         "embed": (vocab, width), "attn_norm": (layers, width), "ffn_norm": (layers, width), "output_norm": (width,),
         "wq": (layers, width, width), "wk": (layers, kv, width), "wv": (layers, kv, width),
-        "wo": (layers, width, width), "wgate": (layers, ffn, width), "wup": (layers, ffn, width), "wdown": (layers, width, ffn),
+        "wo": (layers, width, width), "wgate": (layers, ffn, width), "wup": (layers, ffn, width),
+        "wdown": (layers, width, ffn),
     }  # fmt: skip
     return {name: rng.normal(size=shape) for name, shape in shapes.items()}
 
