@@ -179,6 +179,14 @@ def test_no_file_names_a_place_that_other_machines_lack(path: Path) -> None:
     assert foreign((ROOT / path).read_text()) == []
 
 
+def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:
+    script = (ROOT / ".ci/run").read_text()
+    command = re.search(r'test_command="(.*)"', script)
+    assert command
+    assert f"\npython3 -m venv .venv && {command[1]}\n" in (ROOT / "README.md").read_text()
+    assert "python3 -m venv .venv" in script
+
+
 # ---------------------------------------------------------------- the rules can fail
 
 
