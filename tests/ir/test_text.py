@@ -151,6 +151,8 @@ def test_every_mistake_is_reported_with_its_place():
         ("body template { rect 1x1 items [1] trips [1] at (0) } more", "after the end"),
         ("body lowered { }", "is not a phase of lowering"),
         ('body template { operand "a: in }', "closing quote"),
+        (r'body template { operand "\q": in f32 flat [1, 1, 1] }', "an escape that is none"),
+        (r'body template { operand "\ud800": in f32 flat [1, 1, 1] }', "an escape that is none"),
         ("body template { items [123456789012345678901] }", "more than 20 digits"),
         ("body template { generic g { push q @0 = " + "(" * 500 + " } }", "levels"),
         ("body template { generic g { push q @0 = 1" + " + 1" * 500 + " } }", "levels"),

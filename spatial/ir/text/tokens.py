@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from spatial.errors import Place, Problem, SourceError, nearest, one_of
 
+_HARMLESS = {"int": "0", "dims": "0x0", "float": "0.0", "string": '""'}
+"""What is read on in place of a token that was refused."""
+
 LONGEST_INT = 20
 """Digits of the longest integer literal: enough for 64 bits, far from what integers cost to read."""
 
@@ -71,6 +74,7 @@ def tokens_of(text: str, file: str) -> tuple[list[Token], list[Problem]]:
             fault = _fault(token)
             if fault is not None:
                 problems.append(fault)
+                token = Token(token.kind, _HARMLESS[token.kind], token.place)
             tokens.append(token)
         at = m.end()
     tokens.append(Token("end", "", place(len(text))))
@@ -86,8 +90,8 @@ def _fault(token: Token) -> Problem | None:
             return Problem(f"{token.text} is larger than any float", mend="write inf", place=token.place)
         case "string":
             try:
-                token.string  # noqa: B018 - evaluated for its error
-            except json.JSONDecodeError:
+                token.string.encode()
+            except (json.JSONDecodeError, UnicodeEncodeError):
                 mend = 'use \\n, \\t, \\", \\\\ or \\uXXXX'
                 return Problem(f"{token} has an escape that is none", mend=mend, place=token.place)
         case _:
