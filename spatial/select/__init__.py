@@ -1,0 +1,14 @@
+"""One statement of a graph to the template of one section.
+
+    views       how a tensor's dimensions group into slices, rows and columns; flat or dense
+    lanes       which variables run along a page's rows and columns, and what page each access then moves
+    emit        a builder of template bodies: loads, permutations, stages, stores
+    values      graph values to section expressions over pages
+    maps        templates of maps: gathers, elementwise, interleaved pieces (rotary), writes into state
+    reductions  templates of row reductions and arg-max
+    products    templates of products, plain and over Q8_0 planes
+    section     which template a statement gets; what refuses
+
+Expects a lifted graph and the layouts agreed; knows no plan, no site and no file. A template runs on one site, one
+item a page of the result; the passes do the rest.
+"""

@@ -1,0 +1,76 @@
+"""Graph values to section expressions over the pages of one stage.
+
+Floats are computed in the vector datapath's float format, integers in its integer format. Refuses by name what a
+section has no operation for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from spatial.ir.affine import Affine
+from spatial.ir.body import Convert, Coord, Expr, Op
+from spatial.ir.graph import Acc, Fn, Num, Read, Value, Var
+from spatial.select.emit import Emitter, Misfit, Ports, constant
+from spatial.select.lanes import Lane
+from spatial.select.pieces import Placed
+
+SAME = frozenset(
+    (
+        *("neg", "abs", "exp", "log", "sin", "cos", "tanh", "erf", "sqrt", "not", "add", "sub", "mul", "div"),
+        *("truncdiv", "floordiv", "rem", "min", "max", "eq", "ne", "lt", "le", "and", "or", "select"),
+    )
+)
+"""Operations that are called the same in graphs and in sections."""
+
+
+@dataclass
+class Speller:
+    """Spells values of one piece for one stage. `accs`: what each `Acc` stands for there."""
+
+    emitter: Emitter
+    placed: Placed
+    ports: Ports
+    row: Lane
+    col: Lane
+    accs: Mapping[int, Expr] = field(default_factory=dict[int, Expr])
+
+    def spell(self, value: Value) -> Expr:
+        """The expression of `value`."""
+        match value:
+            case Num():
+                return constant(value.value, value.kind)
+            case Var():
+                return self.coordinate(self.placed.form(value.value))
+            case Read():
+                return self.ports.read(value, self.placed.reads[value], self.row, self.col)
+            case Acc():
+                return self.accs[value.red]
+            case Fn():
+                return self.function(value)
+
+    def function(self, value: Fn) -> Expr:
+        """The expression of an operation."""
+        if value.fn in ("floor", "ceil", "round"):
+            return Convert(self.emitter.target.vector.int, Op(value.fn, (self.spell(value.args[0]),)))
+        if value.fn == "float":
+            return Convert(self.emitter.target.vector.float, self.spell(value.args[0]))
+        if value.fn not in SAME:
+            raise Misfit(
+                f"`{value.fn}` of run-time values", "sections have no such operation", "use it on constants only"
+            )
+        return Op(value.fn, tuple(self.spell(a) for a in value.args))
+
+    def coordinate(self, form: Affine) -> Expr:
+        """The integer page of an affine form over piece variables; lanes this stage's pages lack count as 0."""
+        out = self.emitter.nest.form(form)
+        rows, cols = form.coef(f"v{self.row.var}"), form.coef(f"v{self.col.var}")
+        out = out + Affine.sym("r", rows)
+        page = (self.row.tile if rows else 1, self.col.tile if cols else 1)
+        if self.col.step == 1:
+            return Coord(out + Affine.sym("c", cols), page)
+        if not cols:
+            return Coord(out, page)
+        lane = Op("floordiv", (Coord(Affine.sym("c"), (1, self.col.tile)), constant(self.col.step, "int")))
+        return Op("add", (Coord(out, (page[0], 1)), Op("mul", (lane, constant(cols, "int")))))
