@@ -16,7 +16,7 @@ from spatial.ir.body import Body, Cell, Const, Index, Items, Matmul, Op, OutPort
 from spatial.ir.program import Program
 from spatial.ir.text import parse_body, parse_program, print_body, print_program
 
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(max_examples=60, deadline=None)
 
 
 @FEW
