@@ -206,8 +206,6 @@ class ExpressionParser(Operators):
     def _item(self) -> Expr:
         start = self.advance().span
         index = self._short_operand("the index")
-        if isinstance(index, IntLiteral) and index.value == 0:
-            self.fail("item 0 does not exist", "the first item is item 1", "", index.span)
         if isinstance(index, TextLiteral):
             self.outside("a map", index.span)
         self.expect_word("of", "after the index (a computed index stands in parentheses)")
@@ -225,6 +223,8 @@ class ExpressionParser(Operators):
             inner = self.nested(self.expression)
             self.expect_symbol(")", f"to close {role}")
             return inner
+        if self.token.kind == "int" and not self.token.text.strip("0_"):
+            self.fail("item 0 does not exist", "the first item is item 1")
         if self.token.kind in ("int", "float", "text") or (self.token.kind == "word" and not self.is_word("of")):
             return self.primary()
         self.fail(f"expected {role}, found {describe(self.token)}")
@@ -240,9 +240,6 @@ class ExpressionParser(Operators):
         first = self._short_operand("the first index")
         self.expect_word("through", "between the indices of a slice")
         last = self._short_operand("the last index")
-        for bound in (first, last):
-            if isinstance(bound, IntLiteral) and bound.value == 0:
-                self.fail("item 0 does not exist", "the first item is item 1", "", bound.span)
         collection: Expr = self.nested(self.expression) if self.take_word("of") else Name("items", self.since(start))
         return Slice(collection, first, last, self.since(start))
 

@@ -7,12 +7,14 @@ Every spelling is folded into the canonical node of `syntax` here. The depth of 
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import Literal
 
 from spatial.logos.cursor import Cursor, describe
-from spatial.logos.syntax import Binary, BinaryOp, Call, Expr, FloatLiteral, IntLiteral, Not, Span, children
+from spatial.logos.syntax import Binary, BinaryOp, Call, Expr, FloatLiteral, IntLiteral, Not, Span, children, walk
 
 MAX_DEPTH = 200
+MAX_TWICE = 1000
 
 _COMPARISONS: dict[str, BinaryOp] = {"==": "==", "=": "==", "!=": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _CHAINING = ("==", "!=", "<", ">", "<=", ">=")
@@ -111,6 +113,7 @@ class Operators(Cursor):
         found = self._binary(op, left, right)
         if self.is_symbol(*_CHAINING):
             op = _COMPARISONS[self.advance().text]
+            self._check_twice(right)
             found = self._binary("and", found, self._binary(op, right, self._level(0)))
             if self.is_symbol(*_CHAINING):
                 self.fail("a chain of more than two comparisons", "", 'join the third with "and"')
@@ -128,11 +131,17 @@ class Operators(Cursor):
             divisor = self._level(0)
             return self._binary("==", self._binary("%", left, divisor), IntLiteral(0, self.since(start)))
         if self.take_word("is", "between"):
+            self._check_twice(left)
             low = self._level(0)
             self.expect_word("and", 'between the bounds of "is between"')
             high = self._level(0)
             return self._binary("and", self._binary("<=", low, left), self._binary("<=", left, high))
         return None
+
+    def _check_twice(self, expr: Expr) -> None:
+        """Refuse a large operand where it comes to stand twice: nested, such operands would grow without bound."""
+        if any(True for _ in islice(walk(expr), MAX_TWICE, None)):
+            self.fail("the middle of a chain of comparisons is too large", "", "give it a name with Let", expr.span)
 
     def _is_comparison(self) -> BinaryOp:
         """Pass the words of a comparison that starts with `is`."""
@@ -240,10 +249,10 @@ class Operators(Cursor):
 
 
 def _deeper_than(expr: Expr, limit: int) -> bool:
-    """Whether a tree has more than `limit` levels; looks at each node once, level by level."""
+    """Whether a tree has more than `limit` levels; a node that stands twice in a level is looked at once."""
     level = [expr]
     for _ in range(limit):
-        level = [child for node in level for child in children(node)]
+        level = list({id(child): child for node in level for child in children(node)}.values())
         if not level:
             return False
     return True

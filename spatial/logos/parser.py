@@ -7,6 +7,7 @@ A statement that can't be read is recorded and skipped up to the next one, so th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from spatial.errors import Problem, SourceError, nearest
 from spatial.logos.contracts import before_returns
@@ -51,7 +52,7 @@ from spatial.logos.words import OUTSIDE_STATEMENTS
 MAX_PROBLEMS = 20
 
 _COMPOUND: dict[str, BinaryOp] = {"+=": "+", "-=": "-", "*=": "*", "/=": "/", "%=": "%"}
-_STATEMENT_WORDS = """Let Set Push Pop If While Repeat Break Return Call Show Assert""".split()
+_STATEMENT_WORDS = ("Let", "Set", "Push", "Pop", "If", "While", "Repeat", "Break", "Return", "Call", "Show", "Assert")
 
 
 class Parser(ExpressionParser):
@@ -176,7 +177,7 @@ class Parser(ExpressionParser):
             return self._expression_statement()
         self._no_statement()
 
-    def _no_statement(self) -> Sequence[Stmt]:
+    def _no_statement(self) -> NoReturn:
         token = self.token
         if token.low in OUTSIDE_STATEMENTS:
             self.outside(f'the statement "{token.text.capitalize()}"')
