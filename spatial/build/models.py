@@ -148,6 +148,8 @@ def pip_download(requirement: str, folder: Path, silence_seconds: float = SILENC
         text = log.read(1 << 16).decode("utf-8", "replace")
     if not answered:
         raise EnvironmentFault(f"the package registry has sent nothing for {silence_seconds:.0f} seconds")
+    if process.returncode != 0 and "connection broken" in text:
+        raise EnvironmentFault("the package registry cannot be reached")
     if process.returncode != 0:
         lines = [line.strip() for line in text.splitlines() if line.strip().startswith("ERROR:")]
         why = lines[-1].removeprefix("ERROR: ") if lines else f"exit status {process.returncode}"

