@@ -90,8 +90,102 @@ def rmsnorm(t: Tables) -> Tables:
     return {"y": x * t["w"] / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)}
 
 
+def rotary_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    angles = np.arange(16)[:, None] * 0.8 ** np.arange(32)
+    twice = np.repeat(angles, 2, axis=1)[None]
+    return {
+        "x": floats(rng, 1, 2, 64),
+        "position": rng.integers(0, 16, (1, 1, 1), np.int32),
+        "cosines": np.cos(twice).astype(np.float32),
+        "sines": np.sin(twice).astype(np.float32),
+    }
+
+
+def rotary(t: Tables) -> Tables:
+    x, p = t["x"], int(t["position"][0, 0, 0])
+    cosine, sine = t["cosines"][0, p, ::2], t["sines"][0, p, ::2]
+    y = np.empty_like(x)
+    y[..., 0::2] = x[..., 0::2] * cosine - x[..., 1::2] * sine
+    y[..., 1::2] = x[..., 1::2] * cosine + x[..., 0::2] * sine
+    return {"y": y}
+
+
+def attention_inputs(seed: int) -> Tables:
+    """Positions 0, 39, 31, 32 for the first seeds; rows beyond the position hold NaN and large numbers."""
+    rng = np.random.default_rng(seed)
+    position = (0, 39, 31, 32)[seed] if seed < 4 else int(rng.integers(0, 40))
+    tables = {
+        "q": floats(rng, 1, 4, 64),
+        "k": floats(rng, 1, 1, 64),
+        "v": floats(rng, 1, 1, 64),
+        "position": np.full((1, 1, 1), position, np.int32),
+        "keys": floats(rng, 1, 40, 64),
+        "values": floats(rng, 1, 40, 64),
+    }
+    for name in ("keys", "values"):
+        tables[name][0, position + 1 :: 2] = np.nan
+        tables[name][0, position + 2 :: 2] = 1e30
+    return tables
+
+
+def attention(t: Tables) -> Tables:
+    p = int(t["position"][0, 0, 0])
+    keys, values = t["keys"].copy(), t["values"].copy()
+    keys[0, p], values[0, p] = t["k"][0, 0], t["v"][0, 0]
+    weights = softmax_of(t["q"][0] @ keys[0, : p + 1].T / 8)
+    return {"y": (weights @ values[0, : p + 1])[None], "keys": keys, "values": values}
+
+
+def quantised_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    return {
+        "w.values": rng.integers(-127, 128, (1, 96, 80), np.int8),
+        "w.scales": (rng.random((1, 3, 80)) / 64).astype(np.float16),
+        "x": floats(rng, 1, 1, 96),
+        "xs": floats(rng, 1, 8, 96),
+    }
+
+
+def quantised(t: Tables) -> Tables:
+    w = t["w.values"] * np.repeat(t["w.scales"], 32, axis=1)
+    return {"y": t["x"] @ w, "ys": t["xs"] @ w}
+
+
+def multicast_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    return {"x": floats(rng, 1, 1, 96), "w": floats(rng, 1, 96, 80)}
+
+
+def multicast(t: Tables) -> Tables:
+    return {"y": t["x"] @ t["w"]}
+
+
+def layers_inputs(seed: int) -> Tables:
+    """Small integers, so that every sum is exact in float32."""
+    rng = np.random.default_rng(seed)
+    sparse = rng.integers(-1, 2, (4, 64, 64)) * (rng.random((4, 64, 64)) < 0.1)
+    return {
+        "x": rng.integers(-3, 4, (1, 64, 64)).astype(np.float32),
+        "w": sparse.astype(np.float32),
+        "b": rng.integers(-3, 4, (4, 1, 64)).astype(np.float32),
+    }
+
+
+def layers(t: Tables) -> Tables:
+    x = t["x"]
+    for w, b in zip(t["w"], t["b"], strict=True):
+        x = np.maximum(x @ w + b, 0)
+    return {"y": x}
+
+
 CASES = (
     Case("product", product_inputs, product, 1e-5),
     Case("softmax", softmax_inputs, softmax, 1e-6),
     Case("rmsnorm", rmsnorm_inputs, rmsnorm, 1e-6),
+    Case("rotary", rotary_inputs, rotary, 1e-6),
+    Case("attention", attention_inputs, attention, 1e-5),
+    Case("quantised", quantised_inputs, quantised, 1e-4),
+    Case("multicast", multicast_inputs, multicast, 1e-5),
+    Case("layers", layers_inputs, layers, 0.0),
 )
