@@ -98,4 +98,29 @@ def round_to(name: str, values: Array) -> Array:
     """`values` rounded to the format `name`, in that format's memory type ("tf32": in float32)."""
     if name == "tf32":
         return round_tf32(values)
+    if name in ("bf16", "f16") and values.dtype.kind in "iu":
+        values = _int_sticky(values)
+    if name == "bf16" and values.dtype == np.float64:
+        values = _odd_f32(values)
     return values.astype(precision(name).dtype, copy=False)
+
+
+def _odd_f32(values: Array) -> Array:
+    """float64 `values` cut to float32, inexact ones to the odd neighbour: a later rounding to 16 bits is then exact.
+
+    The conversion of the library to bfloat16 goes through float32 and would round twice.
+    """
+    wide = np.ascontiguousarray(values)
+    with np.errstate(over="ignore"):
+        near = wide.astype(np.float32)
+    back = near.astype(np.float64)
+    bits = near.view(np.int32) - (np.abs(back) > np.abs(wide))
+    inexact = (back != wide) & np.isfinite(wide) & np.isfinite(back)
+    return np.where(inexact, (bits | 1).astype(np.int32), near.view(np.int32)).view(np.float32).reshape(values.shape)
+
+
+def _int_sticky(values: Array) -> Array:
+    """Integers as float64, those beyond 2^53 cut to the odd neighbour (see `_odd_f32`)."""
+    wide = values.astype(np.int64)
+    cut = (wide & ~0x7FF) | (((wide & 0x7FF) != 0).astype(np.int64) << 11)
+    return np.where(np.abs(wide) >> 53 != 0, cut, wide).astype(np.float64)

@@ -1,0 +1,351 @@
+"""The judge: a phase a page at a time, engines as sequential processes, queues that block, any fair interleaving.
+
+Slow and plain, for small sizes. Which runnable process goes on is a strategy's choice ("random" by the seed, or one
+that tries to provoke trouble); by the theory of such networks results must not depend on it, and they must equal those
+of `lockstep` bit for bit. Shares with it the meaning of operations, page products and memory, and nothing of how pages
+are brought together.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import numpy as np
+
+from spatial.errors import Refused
+from spatial.ir.affine import Affine
+from spatial.ir.body import Body, Cell, Coord, Page, Stage, State, count
+from spatial.ir.program import Call, Phase, Program
+from spatial.numerics import Array, precision
+from spatial.simulate import product
+from spatial.simulate.access import binding_of, check_index, data_port
+from spatial.simulate.arithmetic import Arithmetic, fit
+from spatial.simulate.axes import sites_of
+from spatial.simulate.expression import as_product, evaluate
+from spatial.simulate.links import Site, links_of, members_of
+from spatial.simulate.memory import Memory
+from spatial.simulate.paging import read_page, write_page
+from spatial.simulate.permute import permuted
+from spatial.simulate.process import Act, StageProcess, deadlock, engine_acts, engines_of, leftover, turns_of
+from spatial.target import Target
+
+STRATEGIES = ("random", "depth", "robin", "latest")
+"""How the next process is chosen: at random; the same one while it can; the longest waiting; the last woken."""
+
+
+@dataclass(eq=False)
+class _Channel:
+    """A queue of one site. `held`: pages popped whose slots are not free yet."""
+
+    name: str
+    cap: int
+    pages: deque[Array] = field(default_factory=deque[Array])
+    held: int = 0
+    waiting: list[_Process] = field(default_factory=list["_Process"])
+
+    @property
+    def room(self) -> bool:
+        return self.cap == 0 or len(self.pages) + self.held < self.cap
+
+
+@dataclass(eq=False)
+class _Process:
+    """One engine of one site. Its run yields what it waits for, or None after something was done."""
+
+    label: str
+    run: Iterator[tuple[_Channel, str] | None]
+    stage: str = ""
+    wait: tuple[_Channel, str] | None = None
+
+
+class Pagewise:
+    """The executor for programs on one target."""
+
+    def __init__(self, target: Target, strategy: str = "random") -> None:
+        if strategy not in STRATEGIES:
+            raise Refused(f"no strategy is called {strategy!r}", "", ", ".join(STRATEGIES))
+        self.target, self.strategy = target, strategy
+
+    def run_phase(self, program: Program, phase: Phase, memory: Memory, seed: int = 0) -> None:
+        """Run all calls of `phase` at once; raises `Refused` on a deadlock or a queue that does not end empty."""
+        calls = [_Call(program.bodies[call.body], call, memory, self.target) for call in phase]
+        pool = _Pool(self.strategy, seed)
+        for call in calls:
+            pool.start(call.processes(pool))
+        pool.complete()
+        left = [leftover(c.name, len(c.pages)) for call in calls for c in call.channels.values() if c.pages]
+        if left:
+            raise Refused(left)
+
+
+class _Pool:
+    """Processes that can go on, and the choice among them."""
+
+    def __init__(self, strategy: str, seed: int) -> None:
+        self._strategy, self._random = strategy, random.Random(seed)
+        self._ready: list[_Process] = []
+        self._all: list[_Process] = []
+
+    def start(self, processes: list[_Process]) -> None:
+        """Let `processes` begin."""
+        self._all += processes
+        self._ready += processes
+
+    def wake(self, channel: _Channel) -> None:
+        """Let those go on who waited for `channel`."""
+        self._ready += channel.waiting
+        channel.waiting.clear()
+
+    def complete(self) -> None:
+        """Run everything to its end; raises `Refused` naming who waits for what where that does not come."""
+        while self._ready:
+            process = self._ready.pop(self._choose())
+            try:
+                process.wait = next(process.run)
+            except StopIteration:
+                process.wait = None
+                continue
+            if process.wait is not None:
+                process.wait[0].waiting.append(process)
+            elif self._strategy == "depth":
+                self._ready.insert(0, process)
+            else:
+                self._ready.append(process)
+        stuck = [
+            deadlock(p.label, p.stage, channel.name, what, len(channel.pages) + channel.held, channel.cap)
+            for p in self._all
+            if p.wait is not None
+            for channel, what in (p.wait,)
+        ]
+        if stuck:
+            raise Refused(stuck)
+
+    def _choose(self) -> int:
+        match self._strategy:
+            case "random":
+                return self._random.randrange(len(self._ready))
+            case "latest":
+                return len(self._ready) - 1
+            case _:
+                return 0
+
+
+class _Call:
+    """A call under way: its channels and, per site and stage, what the stage holds."""
+
+    def __init__(self, body: Body, call: Call, memory: Memory, target: Target) -> None:
+        links_of(body)
+        self.body, self.memory, self.target = body, memory, target
+        self.arithmetic = Arithmetic.of(target)
+        self.place = call.place
+        self.binds = {o.name: b for o, b in zip(body.operands, call.binds, strict=True)}
+        self.channels = {(site, q.name): _Channel(q.name, q.cap) for site in sites_of(body, None) for q in body.queues}
+
+    def processes(self, pool: _Pool) -> list[_Process]:
+        """One process for each engine of each site."""
+        found: list[_Process] = []
+        for site in sites_of(self.body, None):
+            carried = {
+                s.name: StageProcess(s, turns_of(self.body))
+                for s in self.body.stages
+                if site in sites_of(self.body, s.on)
+            }
+            runs = {name: _StageRun(self, process.stage, site) for name, process in carried.items()}
+            where = (site[0] + self.place[0], site[1] + self.place[1])
+            for engine in engines_of(self.body):
+                process = _Process(f"engine {engine.name} at site {where}", iter(()))
+                process.run = self._drive(engine_acts(engine, carried), runs, process, pool)
+                found.append(process)
+        return found
+
+    def _drive(
+        self, acts: Iterator[tuple[Stage, Act]], runs: dict[str, _StageRun], process: _Process, pool: _Pool
+    ) -> Iterator[tuple[_Channel, str] | None]:
+        for stage, act in acts:
+            process.stage = stage.name
+            run = runs[stage.name]
+            match act.kind:
+                case "begin":
+                    run.begin(act)
+                case "pop":
+                    channel = self.channels[run.site, stage.ins[act.number].queue]
+                    for _ in range(count(stage.ins[act.number].pages)):
+                        while not channel.pages:
+                            yield channel, "page"
+                        run.held[act.number].append(channel.pages.popleft())
+                        channel.held += 1
+                        yield None
+                case "update":
+                    run.update(act.depth)
+                case "push":
+                    for number in range(count(stage.outs[act.number].pages)):
+                        pushed = run.pushed(act.number, number)
+                        for site, _ in pushed:
+                            channel = self.channels[site, stage.outs[act.number].queue]
+                            while not channel.room:
+                                yield channel, "room"
+                        for site, page in pushed:
+                            channel = self.channels[site, stage.outs[act.number].queue]
+                            channel.pages.append(page)
+                            pool.wake(channel)
+                        yield None
+                case _:
+                    run.end(act.depth)
+                    for number, port in enumerate(stage.ins):
+                        if port.depth == act.depth:
+                            channel = self.channels[run.site, port.queue]
+                            channel.held -= len(run.held[number])
+                            run.held[number].clear()
+                            pool.wake(channel)
+                    yield None
+
+
+class _StageRun:
+    """One stage on one site: the pages it holds, its states, its coordinates."""
+
+    def __init__(self, call: _Call, stage: Stage, site: Site) -> None:
+        self.call, self.stage, self.site = call, stage, site
+        self.held: list[list[Array]] = [[] for _ in stage.ins]
+        self.states: list[dict[tuple[int, ...], Array]] = [{} for _ in stage.states]
+        self.at: dict[str, int] = {"sx": site[0], "sy": site[1]}
+        self.idle = False
+        self.queues = {q.name: q for q in call.body.queues}
+
+    def begin(self, act: Act) -> None:
+        """Enter an iteration: its coordinates, its states."""
+        items = self.call.body.items
+        if act.depth == 0:
+            turn = np.unravel_index(act.number, items.trips) if items.trips else ()
+            self.at |= {f"t{n}": int(t) for n, t in enumerate(turn)}
+            place = [form.at(self.at) for form in items.coord]
+            self.at |= {f"i{n}": i for n, i in enumerate(place)}
+            self.idle = any(not 0 <= i < extent for i, extent in zip(place, items.grid, strict=True))
+        elif act.depth > 0:
+            self.at[f"l{act.depth}"] = act.number
+        for number, state in enumerate(self.stage.states):
+            if state.depth == act.depth:
+                blank = np.full(state.shape, state.init, precision(state.prec).dtype)
+                self.states[number] = dict.fromkeys(np.ndindex(*state.cells), blank)
+
+    def end(self, depth: int) -> None:
+        """Leave an iteration; a store writes what it holds."""
+        if self.stage.kind == "store" and self.stage.access is not None:
+            port = data_port(self.stage, self.stage.access)
+            if self.stage.ins[port].depth == depth:
+                self._store(port)
+        if depth == 0:
+            self.idle = False
+            self.at = {"sx": self.site[0], "sy": self.site[1]}
+        elif depth > 0:
+            del self.at[f"l{depth}"]
+
+    def update(self, depth: int) -> None:
+        """Apply the updates due at `depth`, all of them to the values before any."""
+        due = [(n, s) for n, s in enumerate(self.stage.states) if s.at == depth]
+        fresh = [(n, self._cell(s, s.cell, self.at), self._updated(s)) for n, s in due]
+        for number, cell, value in fresh:
+            self.states[number][cell] = value
+
+    def pushed(self, port: int, number: int) -> list[tuple[Site, Array]]:
+        """Page `number` that out port `port` pushes, and onto which sites."""
+        stage, out = self.stage, self.stage.outs[port]
+        at = self.at | {f"p{n}": int(p) for n, p in enumerate(np.unravel_index(number, out.pages) if out.pages else ())}
+        match stage.kind:
+            case "load":
+                return [(self.site, self._load(at))]
+            case "permute":
+                return [(self.site, permuted(self.held[0][number], stage.perm))]
+            case "multicast":
+                return [(m, self.held[0][number]) for m in members_of(stage, self.site)]
+            case "scatter":
+                each = count(out.pages)
+                members = members_of(stage, self.site)
+                return [(m, self.held[0][n * each + number]) for n, m in enumerate(members)]
+            case _:
+                queue = self.queues[out.queue]
+                if out.value is None:
+                    raise Refused(f"stage {stage.name} pushes to {out.queue} without a value")
+                value = evaluate(out.value, lambda leaf: self._leaf(leaf, at), self.call.arithmetic)
+                return [(self.site, np.broadcast_to(fit(queue.prec, value), queue.page))]
+
+    def _updated(self, state: State) -> Array:
+        item = as_product(state.update)
+        if item is None:
+            value = evaluate(state.update, lambda leaf: self._leaf(leaf, self.at), self.call.arithmetic)
+        else:
+            cell, mul = item
+            acc, a, b = (self._leaf(leaf, self.at) for leaf in (cell, mul.a, mul.b))
+            value = product.accumulate(acc, a, b, self.call.target, mul.transpose_b)
+        return np.broadcast_to(fit(state.prec, value), state.shape)
+
+    def _leaf(self, leaf: Page | Cell | Coord, at: dict[str, int]) -> Array:
+        match leaf:
+            case Page(port, forms):
+                pages = self.stage.ins[port].pages
+                chosen = self._within(pages, forms, at)
+                if not self.held[port]:
+                    raise Refused(f"stage {self.stage.name} reads a page of port {port}", "no page is held")
+                return self.held[port][int(np.ravel_multi_index(chosen, pages)) if pages else 0]
+            case Cell(number, forms):
+                return self.states[number][self._cell(self.stage.states[number], forms, at)]
+            case Coord(form, shape):
+                lanes = Affine.of(form.const, {s: c for s, c in form.terms if s not in ("r", "c")}).at(at)
+                rows, cols = np.arange(shape[0])[:, None], np.arange(shape[1])[None, :]
+                return np.broadcast_to(lanes + form.coef("r") * rows + form.coef("c") * cols, shape).astype(np.int64)
+
+    def _cell(self, state: State, forms: tuple[Affine, ...], at: dict[str, int]) -> tuple[int, ...]:
+        return self._within(state.cells, forms, at)
+
+    def _within(self, dims: tuple[int, ...], forms: tuple[Affine, ...], at: dict[str, int]) -> tuple[int, ...]:
+        chosen = tuple(form.at(at) for form in forms) or (0,) * len(dims)
+        if len(chosen) != len(dims) or any(not 0 <= i < n for i, n in zip(chosen, dims, strict=True)):
+            raise Refused(f"stage {self.stage.name} chooses {list(chosen)} among {list(dims)}", "there is no such page")
+        return chosen
+
+    def _place(self, at: dict[str, int], extent: tuple[int, int, int]) -> tuple[int, int, int]:
+        access = self.stage.access
+        if access is None:
+            self._placeless()
+        place = [form.at(at) for form in access.place]
+        if access.index is not None and not self.idle:
+            page = self.held[access.index.port][0]
+            value = int(page[0, 0])
+            check_index(self.stage, np.array([value]), access.index.scale, extent[access.index.axis])
+            place[access.index.axis] += access.index.scale * value
+        return place[0], place[1], place[2]
+
+    def _load(self, at: dict[str, int]) -> Array:
+        access = self.stage.access
+        if access is None:
+            self._placeless()
+        queue = self.queues[self.stage.outs[0].queue]
+        operand = self.call.body.operand(access.operand)
+        plane, origin, extent = binding_of(self.call.memory, operand, self.call.binds[operand.name], access)
+        if self.idle:
+            return np.zeros(queue.page, precision(queue.prec).dtype)
+        return fit(queue.prec, read_page(plane, queue.page, origin, extent, self._place(at, extent)))
+
+    def _store(self, port: int) -> None:
+        access = self.stage.access
+        if access is None:
+            self._placeless()
+        if self.idle:
+            return
+        operand = self.call.body.operand(access.operand)
+        plane, origin, extent = binding_of(self.call.memory, operand, self.call.binds[operand.name], access)
+        pages = self.stage.ins[port].pages
+        for number, at in enumerate(np.ndindex(*pages)):
+            page = self.held[port][number]
+            keep = np.ones(page.shape, np.bool_)
+            if access.mask is not None:
+                masks = self.held[access.mask]
+                keep &= masks[number if len(masks) > 1 else 0] != 0
+            place = self._place(self.at | {f"p{n}": p for n, p in enumerate(at)}, extent)
+            write_page(plane, origin, extent, place, page, keep)
+
+    def _placeless(self) -> NoReturn:
+        raise Refused(f"stage {self.stage.name} is a {self.stage.kind} without a place")
