@@ -1,0 +1,105 @@
+"""Obligation 8: every load and store reaches an operand of the right mode and plane, and no byte outside its binding.
+
+The rule for places. A direct access (no run-time index) may lie anywhere: lanes outside the binding's extent are zero
+on load and not stored, by definition and by constants known to the mover, so that ragged edges, and pages of a block
+that lie wholly beyond an edge, touch nothing. A run-time index is not known to the mover, so the base of an indexed
+access must lie inside the extent on the index's axis in every turn that is not idle, and only lanes may overhang; the
+proof is the interval of element [0, 0] of the index's queue. Idle turns touch nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spatial.check.coords import coordinates, page_ranges, sites_of, turns_of
+from spatial.check.cover import Box
+from spatial.check.expression_spans import Flow
+from spatial.check.stage_parts import access_of, moved_port
+from spatial.check.verdict import Log
+from spatial.ir.body import Body, Operand, Stage
+from spatial.numerics import Q8_BLOCK
+
+AXES = ("slice", "row", "column")
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where the pages of a load or store have lane [0, 0], on each axis, in turns that are not idle, index left out.
+
+    `idle`: whether some turn is idle; `page`: lanes on each axis.
+    """
+
+    base: tuple[tuple[int, int], ...]
+    idle: bool
+    page: tuple[int, int, int]
+
+
+def plane_extent(operand: Operand, plane: str) -> tuple[int, int, int]:
+    """Slices, rows and columns of a plane of an operand."""
+    slices, rows, cols = operand.extent
+    return (slices, rows // Q8_BLOCK, cols) if plane == "scales" else (slices, rows, cols)
+
+
+def reach_of(body: Body, stage: Stage) -> Reach:
+    """The reach of a load or store."""
+    port = moved_port(stage)
+    ranges = coordinates(body, stage, port.depth, live=True) | page_ranges(port.pages)
+    idle = port.depth >= 0 and turns_of(body, sites_of(body, stage)).idle
+    base = tuple(form.bounds(ranges) for form in access_of(stage).place)
+    return Reach(base, idle, (1, *body.queue(port.queue).page))
+
+
+def reached(body: Body, stage: Stage, flows: Mapping[str, Flow]) -> Box | None:
+    """A box around all elements a load or store touches in its operand, or None where it touches none."""
+    access, reach = access_of(stage), reach_of(body, stage)
+    extent = plane_extent(body.operand(access.operand), access.plane)
+    edges: list[int] = []
+    for axis, ((low, high), lanes, n) in enumerate(zip(reach.base, reach.page, extent, strict=True)):
+        if access.index is not None and access.index.axis == axis:
+            low, high = indexed(body, stage, flows)
+        edges += [max(low, 0), min(high + lanes, n)]
+    s0, s1, r0, r1, c0, c1 = edges
+    return (s0, s1, r0, r1, c0, c1) if s0 < s1 and r0 < r1 and c0 < c1 else None
+
+
+def indexed(body: Body, stage: Stage, flows: Mapping[str, Flow]) -> tuple[int, int]:
+    """Least and greatest base on the axis of an indexed access."""
+    access = access_of(stage)
+    index = access.index
+    if index is None:
+        return 0, 0
+    first = flows[stage.ins[index.port].queue].first
+    low, high = reach_of(body, stage).base[index.axis]
+    steps = (index.scale * int(first.low), index.scale * int(first.high))
+    return low + min(steps), high + max(steps)
+
+
+def check_accesses(body: Body, flows: Mapping[str, Flow], place: str, log: Log) -> bool:
+    """Whether every load and store is one of its operand, inside it."""
+    before = log.findings
+    for stage in body.stages:
+        if stage.kind not in ("load", "store"):
+            continue
+        at = log.at("access", f"{place}, stage {stage.name}")
+        access = access_of(stage)
+        operand = body.operand(access.operand)
+        mode = "in" if stage.kind == "load" else "out"
+        at.require(operand.mode == mode, f"it is a {stage.kind}, and operand {operand.name} is {operand.mode}")
+        planes = ("values", "scales") if operand.layout == "q8_0" else ("",)
+        at.require(
+            access.plane in planes,
+            f"operand {operand.name} has no plane {access.plane!r}",
+            f"it has {' and '.join(planes)}",
+        )
+        if access.index is None or access.plane not in planes:
+            continue
+        axis = access.index.axis
+        low, high = indexed(body, stage, flows)
+        n = plane_extent(operand, access.plane)[axis]
+        at.require(
+            low >= 0 and high < n,
+            f"the run-time index puts the {AXES[axis]} at {low} to {high}, and {operand.name} has {n} {AXES[axis]}s",
+            "declare a narrower range of the index, or bind a larger part",
+        )
+    return log.findings == before

@@ -1,0 +1,202 @@
+"""The interval of an expression or an accumulator of a stage (obligation 13), from the intervals of what it reads.
+
+Every integer result is held to the format it is computed in; where it may leave it, the answer is the reason, as text.
+Knows no queue's ends and no tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from spatial.check.coords import coordinates
+from spatial.check.spans import ANY_FLOAT, Span, apply, convert, hull, ints, is_int, lanes, rounded, within
+from spatial.check.typing_rules import walk
+from spatial.ir.body import Body, Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Queue, Stage, State
+from spatial.numerics import int_range
+from spatial.target import Target
+
+MOST_ROUNDS = 64
+"""Updates of a state that are followed one by one before its interval counts as unbounded."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What a queue's pages hold: all lanes, and element [0, 0] alone (what an index reads; it never overhangs)."""
+
+    lanes: Span
+    first: Span
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where an expression is evaluated: stage, queues and their flows, states, coordinates, the integer format.
+
+    `first`: only the value of lane [0, 0] is asked for.
+    """
+
+    stage: Stage
+    queues: Mapping[str, Queue]
+    flows: Mapping[str, Flow]
+    states: tuple[Span, ...]
+    ranges: Mapping[str, tuple[int, int]]
+    int_format: str
+    first: bool = False
+
+
+def span_of(expr: Expr, scope: Scope) -> Span | str:
+    """The values `expr` may take, or why it may fail."""
+    match expr:
+        case Page(port):
+            flow = scope.flows[scope.stage.ins[port].queue]
+            return flow.first if scope.first else flow.lanes
+        case Cell(state):
+            return scope.states[state]
+        case Const(value, kind):
+            found = ints(int(value), int(value)) if kind == "int" else _constant(float(value))
+            return _held(found, scope.int_format, "the constant")
+        case Coord(value, shape):
+            rows, cols = (1, 1) if scope.first else shape
+            lanes_of = dict(scope.ranges) | {"r": (0, rows - 1), "c": (0, cols - 1)}
+            return _held(ints(*value.bounds(lanes_of)), scope.int_format, f"the coordinate {value}")
+        case Op(op, operands):
+            args: list[Span] = []
+            for operand in operands:
+                got = span_of(operand, scope)
+                if isinstance(got, str):
+                    return got
+                args.append(got)
+            found = apply(op, args)
+            return found if isinstance(found, str) else _held(found, scope.int_format, op)
+        case Convert(prec, arg):
+            inner = span_of(arg, scope)
+            return inner if isinstance(inner, str) else convert(inner, prec)
+        case Lanes(op, axis, arg):
+            inner = span_of(arg, replace(scope, first=False))
+            if isinstance(inner, str):
+                return inner
+            rows, cols = _shape(arg, scope)
+            return _held(lanes(op, inner, rows if axis == "rows" else cols), scope.int_format, f"the {op} of lanes")
+        case Matmul(a, b):
+            left, right = span_of(a, scope), span_of(b, scope)
+            if isinstance(left, str) or isinstance(right, str):
+                return left if isinstance(left, str) else right
+            if left.kind == "float":
+                return ANY_FLOAT
+            one = apply("mul", (left, right))
+            terms = scope.queues[scope.stage.ins[a.port].queue].page[1]
+            return one if isinstance(one, str) else lanes("sum", one, terms)
+
+
+def state_spans(
+    body: Body, stage: Stage, queues: Mapping[str, Queue], flows: Mapping[str, Flow], target: Target
+) -> list[Span | str]:
+    """For each state of `stage` the values its cells take at any time, or why they may leave its format."""
+    known = [_initial(s) for s in stage.states]
+    longest = max((updates(body, stage, s) for s in stage.states), default=0)
+    for _ in range(min(longest, MOST_ROUNDS) + 1):
+        scopes = [
+            Scope(stage, queues, flows, tuple(known), coordinates(body, stage, s.at), _format(stage, target))
+            for s in stage.states
+        ]
+        made = [_updated(body, stage, n, scope) for n, scope in enumerate(scopes)]
+        faults = [isinstance(m, str) for m in made]
+        if any(faults):
+            return [m if isinstance(m, str) else known[n] for n, m in enumerate(made)]
+        grown = [hull(k, m) for k, m in zip(known, made, strict=True) if not isinstance(m, str)]
+        if grown == known:
+            return list(known)
+        known = grown
+    if longest <= MOST_ROUNDS:
+        return list(known)
+    return [
+        k if not is_int(s.prec) and k == ANY_FLOAT else _endless(s, k) for s, k in zip(stage.states, known, strict=True)
+    ]
+
+
+def updates(body: Body, stage: Stage, state: State) -> int:
+    """How often one cell of `state` is updated at most between two settings.
+
+    A loop that alone makes one dimension of the choice of cells reaches each cell in one of its iterations only.
+    """
+    trips = [prod(body.items.trips), *stage.loops]
+    names = ["", *(f"l{k + 1}" for k in range(stage.depth))]
+    choosing = {form.terms[0][0] for form in state.cell if len(form.terms) == 1}
+    return prod(
+        n for n, name in list(zip(trips, names, strict=True))[state.depth + 1 : state.at + 1] if name not in choosing
+    )
+
+
+def _updated(body: Body, stage: Stage, n: int, scope: Scope) -> Span | str:
+    """The values of state `n` after any number of updates, as far as `scope.states` covers what they read."""
+    state = stage.states[n]
+    start, times = _initial(state), updates(body, stage, state)
+    match state.update:
+        case Op("add", (Cell(index, at), added)) if (
+            index == n and at == state.cell and is_int(state.prec) and not _reads(added, n)
+        ):
+            step = span_of(added, scope)
+            if isinstance(step, str):
+                return step
+            low, high = int(min(0, times * step.low)), int(max(0, times * step.high))
+            found: Span | str = ints(int(start.low) + low, int(start.high) + high)
+        case update:
+            found = span_of(update, scope)
+    if isinstance(found, str):
+        return found
+    if not is_int(state.prec):
+        return rounded(found, state.prec)
+    words = f"after {times} updates state {state.name}"
+    found = _held(found, state.prec, words)
+    return found if isinstance(found, str) or stage.kind == "matmul" else _held(found, scope.int_format, words)
+
+
+def _reads(expr: Expr, state: int) -> bool:
+    return any(isinstance(e, Cell) and e.state == state for e in walk(expr))
+
+
+def _format(stage: Stage, target: Target) -> str:
+    return target.matrix.int_accumulate if stage.kind == "matmul" else target.vector.int
+
+
+def _initial(state: State) -> Span:
+    return ints(int(state.init), int(state.init)) if is_int(state.prec) else _constant(float(state.init))
+
+
+def _constant(value: float) -> Span:
+    return ANY_FLOAT if value != value else Span("float", value, value)
+
+
+def _endless(state: State, reached: Span) -> Span | str:
+    if not is_int(state.prec):
+        return ANY_FLOAT
+    return f"no bound of state {state.name} was found; after {MOST_ROUNDS} updates it takes values {reached}"
+
+
+def _held(span: Span, prec: str, what: str) -> Span | str:
+    """`span`, or why an integer of these values does not fit `prec`."""
+    if span.kind != "int" or within(span, int_range(prec)):
+        return span
+    return f"{what} takes values {span}, which do not fit {prec}"
+
+
+def _shape(expr: Expr, scope: Scope) -> tuple[int, int]:
+    """The shape of a well-typed expression."""
+    match expr:
+        case Page(port):
+            return scope.queues[scope.stage.ins[port].queue].page
+        case Cell(state):
+            return scope.stage.states[state].shape
+        case Coord(_, shape):
+            return shape
+        case Op(_, args):
+            shapes = [_shape(a, scope) for a in args]
+            return max(r for r, _ in shapes), max(c for _, c in shapes)
+        case Convert(_, arg):
+            return _shape(arg, scope)
+        case Lanes(_, axis, arg):
+            rows, cols = _shape(arg, scope)
+            return (1, cols) if axis == "rows" else (rows, 1)
+        case _:
+            return 1, 1

@@ -1,0 +1,103 @@
+"""Obligation 3: what a body needs of each site, the site has.
+
+Scratch holds the queues of a site and its accumulators; a site has so many queues; a product's accumulators fit the
+destination registers, an elementwise stage's states the vector registers; a queue's counters count the pages of a call.
+Sites are judged by class. Knows nothing of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from spatial.check.queues import moved
+from spatial.check.site_classes import site_classes
+from spatial.check.verdict import Log
+from spatial.ir.body import Body, Queue, Stage
+from spatial.numerics import precision
+from spatial.target import Target
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a body needs at most of one site: scratch bytes; per stage with states its registers; pushes per queue."""
+
+    scratch: int
+    registers: tuple[tuple[str, int], ...]
+    pushes: tuple[tuple[str, int], ...]
+
+
+def queue_bytes(queue: Queue) -> int:
+    """Scratch bytes of a queue on one site."""
+    return queue.cap * prod(queue.page) * precision(queue.prec).bytes
+
+
+def state_bytes(stage: Stage) -> int:
+    """Scratch bytes of the accumulators of a stage on one site."""
+    return sum(prod(s.cells) * prod(s.shape) * precision(s.prec).bytes for s in stage.states)
+
+
+def registers(stage: Stage, target: Target) -> int:
+    """Registers the accumulators of a stage take: tiles of 32-bit lanes, at least one a cell."""
+    lanes = prod(target.tile)
+    return sum(
+        prod(s.cells) * -(-prod(s.shape) * max(precision(s.prec).bits, 32) // (32 * lanes)) for s in stage.states
+    )
+
+
+def needs_of(body: Body, target: Target) -> Needs:
+    """What `body` needs of its neediest site."""
+    most = max((sum(_site_bytes(body, c.stages).values()) for c in site_classes(body)), default=0)
+    held = tuple((s.name, registers(s, target)) for s in body.stages if s.states)
+    return Needs(most, held, tuple((q.name, _pushes(body, q.name)) for q in body.queues))
+
+
+def check_resources(body: Body, target: Target, place: str, log: Log) -> bool:
+    """Whether every site has what the body needs."""
+    before = log.findings
+    for alike in site_classes(body):
+        parts = _site_bytes(body, alike.stages)
+        total = sum(parts.values())
+        at = log.at("resources", f"{place}, site {alike.site}")
+        at.require(
+            total <= target.scratch,
+            f"{_sum(parts)} = {total} bytes exceed the {target.scratch} bytes of scratch",
+            f"free {total - target.scratch} bytes: lower a capacity or a page",
+        )
+        queues = sum(1 for name in parts if name.startswith("queue "))
+        at.require(queues <= target.queues, f"{queues} queues are more than the {target.queues} of a site")
+    for stage in body.stages:
+        have = target.matrix.registers if stage.kind == "matmul" else target.vector.registers
+        need = registers(stage, target)
+        log.at("resources", f"{place}, stage {stage.name}").require(
+            need <= have,
+            f"its accumulators take {need} registers of {have}",
+            "hold fewer cells at a time",
+        )
+    for queue in body.queues:
+        pushes = _pushes(body, queue.name)
+        log.at("resources", f"{place}, queue {queue.name}").require(
+            pushes < 1 << min(target.counter_bits, 62),
+            f"{pushes} pages in a call are more than counters of {target.counter_bits} bits tell apart",
+        )
+    return log.findings == before
+
+
+def _pushes(body: Body, queue: str) -> int:
+    return max((moved(body, s, p) for s in body.stages for p in s.outs if p.queue == queue), default=0)
+
+
+def _site_bytes(body: Body, stages: frozenset[int]) -> dict[str, int]:
+    """Bytes of each queue and each stage's accumulators on a site that carries `stages`.
+
+    Once both ends of every queue are proved, a queue is on a site exactly where its consumer is.
+    """
+    carried = [body.stages[n] for n in sorted(stages)]
+    consumed = {p.queue for s in carried for p in s.ins}
+    parts = {f"queue {q.name}": queue_bytes(q) for q in body.queues if q.name in consumed}
+    return parts | {f"states of {s.name}": state_bytes(s) for s in carried if s.states}
+
+
+def _sum(parts: Mapping[str, int]) -> str:
+    return " + ".join(f"{name} {n}" for name, n in parts.items())
