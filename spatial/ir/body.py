@@ -15,7 +15,7 @@ iteration at depth d:
   3. runs the iterations of depth d + 1, if there are any (turns below the call);
   4. applies the updates of the states with `at` = d, all reading the values before step 4;
   5. for each out port of depth d in listed order, for each page coordinate p0, p1, … of its `pages` (row-major):
-     evaluates `value` and pushes the page;
+     evaluates `value`, broadcasts it to the queue's page shape, and pushes the page;
   6. releases the held pages.
 Ports block: a pop waits for a page, a push for room. No stage tests a queue. Depth -1 has neither turns nor item
 coordinates: its forms may use sx, sy and p only.

@@ -1,0 +1,255 @@
+"""The driver: a lifted program and the agreed layouts to a program for a target, with honest counts.
+
+Each statement becomes one section: a template, then the pinned passes; equal templates are planned once. The program
+exists only when every statement was lowered and the sections composed; whatever was not is listed with its reason.
+Knows no file and no spec.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from spatial.errors import Bug, Refused, SpatialError, Unsupported
+from spatial.ir import graph as g
+from spatial.ir.body import Body
+from spatial.ir.program import Program, Tensor
+from spatial.ir.validate import validate_program
+from spatial.passes import PASS_ORDER, run_passes
+from spatial.passes.compose import Composer, Operand, Section
+from spatial.passes.intervals import prove
+from spatial.select.emit import Template
+from spatial.select.layouts import TableLayout, store_all
+from spatial.select.pieces import Stored
+from spatial.select.section import select
+from spatial.target import Target
+
+Lookup = Callable[[Body], Body | None]
+"""What another build made of a template, if it is known: from the section cache."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller asks of a lowering.
+
+    `results`: names read from outside (None: every result the graph has); `assume`: relations between inputs; `lookup`
+    and `keep`: a cache of planned sections, by template.
+    """
+
+    results: frozenset[str] | None = None
+    assume: tuple[str, ...] = ()
+    lookup: Lookup | None = None
+    keep: Callable[[Body, Body], None] | None = None
+
+
+@dataclass(frozen=True)
+class ProgramLowering:
+    """What became of a program: counts always, the program only where every statement was lowered and composed.
+
+    `kinds`: sections by kind, block instances counted; `views`, `fills_made`: statements that became views and
+    constants; `fills`: (IR tensor, graph tensor) of each constant; `planned`: distinct sections planned here.
+    """
+
+    program: Program | None
+    statements: int
+    lowered: int
+    sections: int
+    missing: tuple[g.Missing, ...]
+    state: tuple[str, ...]
+    carried: tuple[str, ...]
+    kinds: tuple[tuple[str, int], ...] = ()
+    views: int = 0
+    fills: tuple[tuple[str, int], ...] = ()
+    planned: int = 0
+
+    def whole(self) -> Program | None:
+        """The program, or None where the lowering is partial."""
+        return self.program if self.lowered == self.statements and not self.missing else None
+
+    def into_whole(self) -> Program:
+        """The program; raises `Refused` with the refusal a partial lowering earns."""
+        program = self.whole()
+        if program is None:
+            raise Refused(self.refusal())
+        return program
+
+    def refusal(self) -> str:
+        """The fraction lowered, up to `NAMED` missing statements by name, and how many more there are."""
+        if not self.missing:
+            return (
+                f"lowered {self.lowered} of {self.statements} statements into {self.sections} sections, which did not "
+                "compose to one program"
+            )
+        named = [f"{_place(m)}`{m.binder}` ({m.kind}): {m.why}" for m in self.missing[:NAMED]]
+        more = len(self.missing) - NAMED
+        tail = [f"and {more} more"] if more > 0 else []
+        return f"lowered {self.lowered} of {self.statements} statements; not lowered: " + "; ".join(named + tail)
+
+
+NAMED = 6
+"""How many missing statements a refusal names before it counts the rest."""
+
+
+def _place(m: g.Missing) -> str:
+    return f"{m.file}:{m.line}:{m.column} " if m.file else ""
+
+
+@dataclass
+class Lowering:
+    """One lowering under way."""
+
+    target: Target
+    options: Options
+    stored: dict[int, Stored]
+    done: dict[Body, Body] = field(default_factory=dict[Body, Body])
+    kinds: Counter[str] = field(default_factory=Counter[str])
+    missing: list[g.Missing] = field(default_factory=list[g.Missing])
+    planned: int = 0
+
+    def section(self, statement: g.Statement, origin: g.Origin | None, number: int, times: int) -> Section | None:
+        """The section of a statement, or None with the reason listed."""
+        kind = "unrecognized"
+        try:
+            template = select(statement, self.stored, self.target)
+            kind = template.kind
+            body = self.lowered(template.body)
+            self.narrow(statement, template)
+        except (Refused, Unsupported) as e:
+            first = e.problems[0]
+            why = "; ".join(part for p in e.problems for part in (p.what, p.why) if part)
+            name, file, line, column = ("", "", 0, 0) if origin is None else _where(origin)
+            self.missing.append(g.Missing(number, name, kind, why, first.mend, file, line, column))
+            return None
+        self.kinds[template.kind] += times
+        operands = tuple(
+            Operand(b.tensor, b.origin.const, b.origin.coef("b"), b.slices, b.mode) for b in template.binds
+        )
+        return Section(body, operands, statement)
+
+    def lowered(self, template: Body) -> Body:
+        """The template through the passes; planned once however often it occurs."""
+        if template not in self.done:
+            known = self.options.lookup(template) if self.options.lookup else None
+            if known is None:
+                known = run_passes(template, self.target, PASS_ORDER)
+                self.planned += 1
+                if self.options.keep is not None:
+                    self.options.keep(template, known)
+            self.done[template] = known
+        return self.done[template]
+
+    def narrow(self, statement: g.Statement, template: Template) -> None:
+        """Let later sections know what this one is proved to store into an integer tensor of its own."""
+        stored = self.stored[statement.out]
+        if not stored.is_int:
+            return
+        interval = prove(template.body, self.target).get("out")
+        if interval is None:
+            return
+        if stored.range is None or statement.over is None:
+            self.stored[statement.out] = replace(stored, range=interval)
+        elif not (stored.range[0] <= interval[0] and interval[1] <= stored.range[1]):
+            raise Refused(
+                f"table `{stored.name}` may be given values {list(interval)}, outside its declared range "
+                f"{list(stored.range)}",
+                "what a program writes must lie in what its readers may assume",
+                "widen the table's range in the spec, or bound what is written",
+            )
+
+
+def _where(origin: g.Origin) -> tuple[str, str, int, int]:
+    return origin.name, origin.file, origin.line, origin.column
+
+
+def lower(
+    lifted: g.Lifted, tables: Mapping[str, TableLayout], target: Target, options: Options | None = None
+) -> ProgramLowering:
+    """Lower a lifted program under the agreed layouts of its tables.
+
+    Never raises for a statement that cannot be lowered: it is listed as missing. Raises only for faults of ours.
+    """
+    options = options or Options()
+    graph = lifted.graph
+    if graph is None:
+        done = lifted.statements - len(lifted.missing)
+        return ProgramLowering(None, lifted.statements, done, 0, lifted.missing, (), ())
+    work = Lowering(target, options, store_all(graph, tables, target))
+    origins = {(o.node, o.inner): o for o in lifted.origins}
+    groups: list[tuple[g.Block | None, list[Section]]] = []
+    number = 0
+    for n, node in enumerate(graph.nodes):
+        block = node if isinstance(node, g.Block) else None
+        body = node.body if isinstance(node, g.Block) else (node,)
+        if block is not None or not groups or groups[-1][0] is not None:
+            groups.append((block, []))
+        for k, statement in enumerate(body):
+            origin = origins.get((n, k if block else -1))
+            section = work.section(statement, origin, number, block.trip if block else 1)
+            number += 1
+            if section is not None:
+                groups[-1][1].append(section)
+    missing = tuple(work.missing) + lifted.missing
+    sections = sum(work.kinds.values())
+    state = tuple(name for name, _, _ in graph.state)
+    tensors = {n: _tensor(graph, n, work.stored[n], options) for n in range(len(graph.tensors))}
+    program = None
+    if not missing:
+        try:
+            program = _compose(graph, groups, tensors, target, options)
+        except SpatialError as e:
+            if isinstance(e, Bug):
+                raise
+            missing = (g.Missing(number, "", "compose", str(e.problems[0].what)),)
+    fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill")
+    return ProgramLowering(
+        program,
+        lifted.statements,
+        lifted.statements - len(missing),
+        sections,
+        missing,
+        state,
+        state,
+        tuple(sorted(work.kinds.items())),
+        lifted.views,
+        fills,
+        work.planned,
+    )
+
+
+def _compose(
+    graph: g.Graph,
+    groups: list[tuple[g.Block | None, list[Section]]],
+    tensors: dict[int, Tensor],
+    target: Target,
+    options: Options,
+) -> Program:
+    composer = Composer(graph, tensors, target)
+    for block, sections in groups:
+        if block is None:
+            composer.run(sections)
+        else:
+            composer.block(block, sections)
+    wanted = [(n, t) for n, t in graph.results if options.results is None or n in options.results]
+    program = composer.finish(wanted, options.assume)
+    problems = validate_program(program, target)
+    if problems:
+        raise Bug(problems)
+    return program
+
+
+def _tensor(graph: g.Graph, number: int, stored: Stored, options: Options) -> Tensor:
+    """The IR tensor of a graph tensor; a result keeps the name it is read by."""
+    tensor = graph.tensors[number]
+    shape = stored.view.shape
+    roles = {"fill": "weight", "made": "intermediate"}
+    role = roles.get(tensor.role, tensor.role)
+    tables = {t.name: t.role for t in graph.tensors if t.name}
+    name = stored.name
+    if name in tables:
+        role = tables[name]
+    for result, made in graph.results:
+        if made == number and role == "intermediate" and (options.results is None or result in options.results):
+            name, role = result, "result"
+    prec_range = None if not stored.is_int else stored.range
+    return Tensor(name, shape, stored.prec, role, stored.layout, prec_range)

@@ -1,0 +1,31 @@
+"""tile: choose the plan and apply its blocking.
+
+Expects: template.  Ensures: tiled; the body carries its plan, and every blocked coordinate moves as many pages at once
+as the plan says.
+Leaves alone: what is computed, and the order in which each accumulator meets its terms.
+
+    items [8]; load a[32*i0] -> q @0          ->    items [2]; load a[128*i0 + 32*p0] -> q @0 pages 4
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spatial.ir.body import Body, Plan
+from spatial.plan.block import block
+from spatial.plan.search import choose
+from spatial.target import Target
+
+
+def tile(body: Body, target: Target) -> Body:
+    """Return `body` under the best legal plan; raises `DoesNotFit` where there is none. A tiled body stays as it is."""
+    if body.plan is not None:
+        return body
+    return apply_plan(body, choose(body, target).plan)
+
+
+def apply_plan(body: Body, plan: Plan) -> Body:
+    """Return the template `body` blocked as `plan` says."""
+    for coord, factor in plan.block:
+        body = block(body, coord, factor)
+    return replace(body, plan=plan, phase="tiled")

@@ -1,0 +1,89 @@
+"""The one list of what a plan must keep. The search filters by it, the error text explains by it.
+
+Each constraint gives, over all candidates, what is needed and what there is; a candidate is legal where no need
+exceeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spatial.plan.measures import Floats, Measures
+
+Truth = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """`name` of what is limited; `need` of each candidate; `have` on the target; `unit` for messages."""
+
+    name: str
+    need: Callable[[Measures], Floats]
+    have: Callable[[Measures], float]
+    unit: str
+
+
+def _scratch(m: Measures) -> Floats:
+    return m.scratch.astype(np.float64)
+
+
+def _queues(m: Measures) -> Floats:
+    total = np.full(m.candidates.count, float(len(m.model.streams)))
+    for load in m.model.loads:
+        total = total + m.cast(load)
+    return total
+
+
+def _registers(m: Measures) -> Floats:
+    need = np.zeros(m.candidates.count)
+    for work in m.model.work:
+        if work.matrix:
+            need = np.maximum(need, m.cells(work) * work.tiles)
+    return need
+
+
+def _live(m: Measures) -> Floats:
+    need = np.zeros(m.candidates.count)
+    for work in m.model.work:
+        if not work.matrix and work.tiles:
+            need = np.maximum(need, m.cells(work) * work.tiles)
+    return need
+
+
+def _counters(m: Measures) -> Floats:
+    need = np.zeros(m.candidates.count)
+    for stream in m.model.streams:
+        pages = (m.pages(stream) * m.fires(stream) * m.candidates.buffers).astype(np.float64)
+        need = np.maximum(need, pages)
+    return need
+
+
+CONSTRAINTS: tuple[Constraint, ...] = (
+    Constraint("scratch", _scratch, lambda m: m.target.scratch, "bytes a site"),
+    Constraint("queues", _queues, lambda m: m.target.queues, "queues a site"),
+    Constraint("registers", _registers, lambda m: m.target.matrix.registers, "accumulator tiles"),
+    Constraint("vector registers", _live, lambda m: m.target.vector.registers, "live tiles"),
+    Constraint("counters", _counters, lambda m: 2.0 ** (m.target.counter_bits - 1), "pages in a queue"),
+)
+
+
+def legal(m: Measures) -> Truth:
+    """Where every constraint holds."""
+    ok = np.ones(m.candidates.count, dtype=np.bool_)
+    for c in CONSTRAINTS:
+        ok &= c.need(m) <= c.have(m)
+    return ok
+
+
+def explain(m: Measures, row: int) -> list[tuple[str, float, float, str]]:
+    """(name, need, have, unit) of every constraint candidate `row` breaks."""
+    found: list[tuple[str, float, float, str]] = []
+    for c in CONSTRAINTS:
+        need, have = float(c.need(m)[row]), float(c.have(m))
+        if need > have:
+            found.append((c.name, need, have, c.unit))
+    return found

@@ -1,0 +1,138 @@
+"""What every candidate plan uses: turns, pages, bytes of scratch, accumulator tiles; as arrays over candidates.
+
+The constraints and the cost read these; a candidate that is applied has exactly these numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from spatial.numerics import precision
+from spatial.plan.candidates import Candidates, Ints
+from spatial.plan.model import Model, Moved, Stream, Work
+from spatial.target import Target
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The uses of `candidates` of `model` on `target`."""
+
+    model: Model
+    candidates: Candidates
+    target: Target
+
+    @cached_property
+    def grid(self) -> Ints:
+        """[candidates, axes]: items along each axis after blocking."""
+        base = np.array(self.model.body.items.grid, dtype=np.int64)
+        return base // self.candidates.factors[:, : len(base)]
+
+    @cached_property
+    def turns(self) -> Ints:
+        """Turns of each site."""
+        return np.prod(-(-self.grid // self.candidates.spread), axis=1)
+
+    @cached_property
+    def items(self) -> Ints:
+        """Items in all."""
+        return np.prod(self.grid, axis=1)
+
+    @cached_property
+    def sites(self) -> Ints:
+        """Sites of the rectangle."""
+        return np.prod(self.candidates.rect, axis=1)
+
+    def pages(self, stream: Stream) -> Ints:
+        """Pages a stream moves at once."""
+        out = np.ones(self.candidates.count, dtype=np.int64)
+        for k in stream.coords:
+            out = out * self.candidates.factors[:, k]
+        return out
+
+    def fires(self, stream: Stream) -> Ints:
+        """Times a stream moves per turn."""
+        if self.model.loop is None or not stream.loop:
+            return np.full(self.candidates.count, stream.fires, dtype=np.int64)
+        return stream.fires // self.candidates.factors[:, self.model.loop]
+
+    def can_stay(self, load: Moved) -> bool:
+        """Whether what the load brings is the same in every turn."""
+        return not load.axes and not load.indexed and not load.turned
+
+    def stays(self, load: Moved) -> npt.NDArray[np.bool_]:
+        """Where the load happens once a call: its pages are the same in every turn, there are several, the plan
+        says so."""
+        return (self.candidates.resident == 1) & (self.turns > 1) & self.can_stay(load)
+
+    def group(self, load: Moved) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Along x and along y: where one reader serves the sites of a line, because the place does not differ
+        along it."""
+        along, plan = self.candidates.along, self.candidates.multicast == 1
+        if load.indexed or load.feeds_index or not self.target.network.multicast:
+            no = np.zeros(self.candidates.count, dtype=np.bool_)
+            return no, no
+        axes = np.array(sorted(load.axes), dtype=np.int64)
+        both = along[:, 0] == along[:, 1]
+        free_x, free_y = ~np.isin(along[:, 0], axes), ~np.isin(along[:, 1], axes)
+        rect = self.candidates.rect
+        x = plan & (rect[:, 0] > 1) & free_x & (free_y | ~both)
+        y = plan & (rect[:, 1] > 1) & free_y & (free_x | ~both)
+        return x, y
+
+    def readers(self, load: Moved) -> Ints:
+        """Sites that read memory for the load."""
+        x, y = self.group(load)
+        rect = self.candidates.rect
+        return np.where(x, 1, rect[:, 0]) * np.where(y, 1, rect[:, 1])
+
+    def cast(self, load: Moved) -> npt.NDArray[np.bool_]:
+        """Where the load is multicast."""
+        x, y = self.group(load)
+        return x | y
+
+    @cached_property
+    def scratch(self) -> Ints:
+        """Bytes of scratch of the fullest site."""
+        total = np.zeros(self.candidates.count, dtype=np.int64)
+        by_stage = {load.stage: load for load in self.model.loads}
+        for stream in self.model.streams:
+            total = total + self.queue_bytes(stream, by_stage.get(stream.producer))
+        for work in self.model.work:
+            total = total + self.state_bytes(work)
+        return total
+
+    def queue_bytes(self, stream: Stream, load: Moved | None) -> Ints:
+        """Bytes of a stream's queue, of a multicast's staging queue too."""
+        once = self.pages(stream) * stream.page_bytes
+        streamed = once * self.candidates.buffers
+        if load is None:
+            return streamed
+        held = np.where(self.stays(load), once * self.fires(stream), streamed)
+        return np.where(self.cast(load), 2 * held, held)
+
+    def state_bytes(self, work: Work) -> Ints:
+        """Bytes of a stage's accumulators: whole tiles at the accumulators' 32 bits or more."""
+        states = next(s for s in self.model.body.stages if s.name == work.stage).states
+        size = sum(s.shape[0] * s.shape[1] * precision(s.prec).bytes for s in states)
+        return self.cells(work) * size
+
+    def cells(self, work: Work) -> Ints:
+        """What blocking multiplies a stage's accumulators by."""
+        out = np.ones(self.candidates.count, dtype=np.int64)
+        for k in work.cells:
+            out = out * self.candidates.factors[:, k]
+        return out
+
+    def evaluations(self, work: Work) -> Ints:
+        """Evaluations of a stage per turn."""
+        out = np.full(self.candidates.count, work.evaluations, dtype=np.int64)
+        for k in work.coords:
+            out = out * self.candidates.factors[:, k]
+        return out
+

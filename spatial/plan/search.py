@@ -1,0 +1,127 @@
+"""The choice of a plan: price all legal candidates as arrays, take the unique best, name what is nearest where
+none fits.
+
+The order is total: cycles (in bands of about one part in a thousand), traffic, scratch, sites, then the candidate's own
+numbers; so equal templates get equal plans on any machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spatial.errors import DoesNotFit, Problem
+from spatial.ir.body import Body, Plan
+from spatial.plan.candidates import Ints, candidates_of
+from spatial.plan.constraints import explain, legal
+from spatial.plan.cost import Price, price
+from spatial.plan.measures import Measures
+from spatial.plan.model import model_of
+from spatial.target import Target
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen plan and how many candidates were legal of how many priced."""
+
+    plan: Plan
+    legal: int
+    priced: int
+
+
+def choose(body: Body, target: Target) -> Choice:
+    """The best legal plan of a template; raises `DoesNotFit` with the buffers of the nearest plan where none is
+    legal."""
+    model = model_of(body, target)
+    everything = candidates_of(model, target)
+    measures = Measures(model, everything, target)
+    ok = legal(measures)
+    if not ok.any():
+        raise DoesNotFit(_nearest(measures))
+    kept = Measures(model, everything.take(ok), target)
+    cost = price(kept)
+    best = int(_order(kept, cost)[0])
+    return Choice(plan_of(kept, cost, best), int(ok.sum()), everything.count)
+
+
+def _order(m: Measures, cost: Price) -> Ints:
+    fraction, exponent = np.frexp(cost.cycles)  # exact, so that bands are the same on every machine
+    bands = exponent.astype(np.int64) * 1024 + np.floor(fraction * 2048.0).astype(np.int64)
+    c = m.candidates
+    own = [c.factors[:, k] for k in range(c.factors.shape[1])]
+    own += [c.along[:, 0], c.along[:, 1], c.rect[:, 0], c.rect[:, 1], -c.multicast, -c.resident, -c.buffers]
+    return np.lexsort((*own[::-1], m.sites, m.scratch, cost.traffic, bands)).astype(np.int64)
+
+
+def plan_of(m: Measures, cost: Price, row: int) -> Plan:
+    """Candidate `row` as a plan."""
+    c, model = m.candidates, m.model
+    block = tuple(
+        (coord.name, int(c.factors[row, k])) for k, coord in enumerate(model.coordinates) if int(c.factors[row, k]) > 1
+    )
+    w, h = int(c.rect[row, 0]), int(c.rect[row, 1])
+    a, b = int(c.along[row, 0]), int(c.along[row, 1])
+    spread = () if a < 0 else ((a, "xy"),) if a == b else ((a, "x"), (b, "y"))
+    multicast = tuple(load.stage for load in model.loads if bool(m.cast(load)[row]))
+    resident = tuple(load.stage for load in model.loads if bool(m.stays(load)[row]))
+    label = "multicast" if multicast else "blocked" if block else "streamed"
+    return Plan(
+        block=block,
+        rect=(w, h),
+        spread=spread,
+        multicast=multicast,
+        resident=resident,
+        depth=tuple((s.queue, int(c.buffers[row])) for s in model.streams),
+        engines=engines_of(m, row),
+        label=label,
+        cycles=round(float(cost.cycles[row]), 3),
+        traffic=int(cost.traffic[row]),
+    )
+
+
+def engines_of(m: Measures, row: int) -> tuple[tuple[str, str], ...]:
+    """(stage, engine) of every stage: the largest streams first, each to the mover with least to carry so far."""
+    target, model = m.target, m.model
+    carried: dict[str, int] = {}
+    moves = [*model.loads, *model.stores]
+
+    def size(n: int) -> int:
+        stream = model.streams[moves[n].stream]
+        return int(m.pages(stream)[row] * m.fires(stream)[row] * stream.page_bytes)
+
+    chosen: dict[str, str] = {}
+    for n in sorted(range(len(moves)), key=lambda n: (-size(n), n)):
+        movers = target.engine_of("load" if n < len(model.loads) else "store")
+        engine = min(movers, key=lambda e: carried.get(e, 0))
+        carried[engine] = carried.get(engine, 0) + size(n)
+        chosen[moves[n].stage] = engine
+    for stage in model.body.stages:
+        if stage.name not in chosen:
+            chosen[stage.name] = target.engine_of(stage.kind)[0]
+    return tuple((s.name, chosen[s.name]) for s in model.body.stages)
+
+
+def _nearest(m: Measures) -> list[Problem]:
+    """What keeps the candidate nearest to fitting from fitting, buffer by buffer."""
+    row = int(np.argmin(m.scratch))
+    problems: list[Problem] = []
+    for name, need, have, unit in explain(m, row):
+        problems.append(
+            Problem(
+                f"no plan of this section fits: {name} needs {need:.0f} {unit}, the chip has {have:.0f}",
+                "the smallest plan's buffers: " + ", ".join(buffers(m, row)) if name == "scratch" else "",
+                "split the statement, store its tables narrower, or use a target with more",
+            )
+        )
+    return problems
+
+
+def buffers(m: Measures, row: int) -> list[str]:
+    """`queue (producer): pages x bytes` of every queue of a candidate."""
+    by_stage = {load.stage: load for load in m.model.loads}
+    out: list[str] = []
+    for s in m.model.streams:
+        total = int(m.queue_bytes(s, by_stage.get(s.producer))[row])
+        out.append(f"{s.queue} ({s.producer}): {total // s.page_bytes} x {s.page_bytes}")
+    return out
