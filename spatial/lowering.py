@@ -19,7 +19,6 @@ from spatial.ir.validate import validate_program
 from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
-from spatial.select.emit import Template
 from spatial.select.layouts import TableLayout, store_all
 from spatial.select.pieces import Stored
 from spatial.select.section import select
@@ -113,8 +112,7 @@ class Lowering:
         try:
             template = select(statement, self.stored, self.target)
             kind = template.kind
-            body = self.lowered(template.body)
-            self.narrow(statement, template)
+            body = self.lowered(self.narrowed(statement, template.body))
         except (Refused, Unsupported) as e:
             first = e.problems[0]
             why = "; ".join(part for p in e.problems for part in (p.what, p.why) if part)
@@ -139,23 +137,24 @@ class Lowering:
             self.done[template] = known
         return self.done[template]
 
-    def narrow(self, statement: g.Statement, template: Template) -> None:
-        """Let later sections know what this one is proved to store into an integer tensor of its own."""
+    def narrowed(self, statement: g.Statement, body: Body) -> Body:
+        """The template with what it is proved to store into an integer tensor declared, for it and later sections."""
         stored = self.stored[statement.out]
-        if not stored.is_int:
-            return
-        interval = prove(template.body, self.target).get("out")
+        interval = prove(body, self.target).get("out") if stored.is_int else None
         if interval is None:
-            return
-        if stored.range is None or statement.over is None:
+            return body
+        if statement.over is None:
             self.stored[statement.out] = replace(stored, range=interval)
-        elif not (stored.range[0] <= interval[0] and interval[1] <= stored.range[1]):
+        elif stored.range is None or not (stored.range[0] <= interval[0] and interval[1] <= stored.range[1]):
             raise Refused(
                 f"table `{stored.name}` may be given values {list(interval)}, outside its declared range "
-                f"{list(stored.range)}",
+                f"{list(stored.range or ())}",
                 "what a program writes must lie in what its readers may assume",
                 "widen the table's range in the spec, or bound what is written",
             )
+        declared = self.stored[statement.out].range
+        operands = tuple(replace(o, range=declared) if o.mode == "out" else o for o in body.operands)
+        return replace(body, operands=operands)
 
 
 def _where(origin: g.Origin) -> tuple[str, str, int, int]:

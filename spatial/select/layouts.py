@@ -221,13 +221,15 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
     cls = classes(graph)
     q8 = frozenset(n for n, t in tables.items() if t.layout == "q8_0")
     facts = gather_facts(graph, q8)
-    named = {cls[n]: t.name for n, t in enumerate(graph.tensors) if t.name}
     chain = _chains(graph)
     out: dict[int, Stored] = {}
     for number, tensor in enumerate(graph.tensors):
-        table = tables.get(named.get(cls[number], ""))
-        if table is not None and graph.tensors[cls[number]].role in ("input", "weight", "state"):
-            out[number] = Stored(table.name, table.view, table.prec, table.layout, table.range, table.role == "weight")
+        base = graph.tensors[cls[number]]
+        table = tables.get(base.name) if base.role in ("input", "weight", "state") else None
+        if table is not None:
+            own = tensor.name or (table.name if base.role == "state" else f"t{chain[number]}")
+            held = table.range if tensor.name or base.role == "state" else tensor.range
+            out[number] = Stored(own, table.view, table.prec, table.layout, held, tensor.role == "weight")
             continue
         fact = facts.get(cls[number], Facts())
         split = choose_split(tensor.dims, fact.uses, fact.sliced, fact.kept, target.tile)

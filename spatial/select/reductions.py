@@ -214,15 +214,15 @@ def emit_arg(
         guards = [Speller(e, placed, ports, e.nest.row, e.nest.col).spell(g) for g in acc.guards]
         for condition in (*inside, *guards):
             better = Op("and", (condition, better))
-    start = placed.form(acc.arg.value).const
-    low, high = int_range(index)
+    form_of_arg = placed.form(acc.arg.value)
+    start, end = form_of_arg.bounds({f"v{v}": (0, placed.extents[v] - 1) for v in placed.red_vars()})
     states = (
         State("best", page, form, 0, off, depth, Op("select", (better, term, best))),
         State("arg", page, index, 0, start, depth, Op("select", (better, arg, Cell(1)))),
     )
     fold = "min" if least else "max"
     same = Op("eq", (best, folded(best, fold, red)))
-    choice = Op("select", (same, Cell(1), constant(low if last else high, "int")))
+    choice = Op("select", (same, Cell(1), constant(start if last else end, "int")))
     shape = (1 if red[0] else page[0], 1 if red[1] else page[1])
     out = e.queue("r", shape, index)
     value = folded(choice, "max" if last else "min", red)
