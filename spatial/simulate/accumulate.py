@@ -19,7 +19,7 @@ from spatial.ir.body import Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op
 from spatial.numerics import Array, precision
 from spatial.simulate import product
 from spatial.simulate.arithmetic import Arithmetic, fit
-from spatial.simulate.axes import LOOPS, Along, Choice, Nest, choose, positions
+from spatial.simulate.axes import LOOPS, Along, Choice, Nest, choose, positions, stretched
 from spatial.simulate.expression import as_product, cells_of, evaluate, walk
 from spatial.target import Target
 
@@ -145,9 +145,10 @@ class Accumulators:
         shape = list(values.shape)
         for axis in along:
             shape[axis] = self.nest.shape[axis]
-        values = np.broadcast_to(values, (*shape[:axes], *state.shape)).reshape(
-            *shape[:axes], *(1,) * count, *state.shape
-        )
+        values = stretched(values, (*shape[:axes], *state.shape))
+        if not count:
+            return values
+        values = values.reshape(*shape[:axes], *(1,) * count, *state.shape)
         for q, axis in enumerate(along):
             values = values.swapaxes(axis, axes + q)
         return values

@@ -129,8 +129,15 @@ def _narrow(values: Array) -> Array:
 
 def squeezed(values: Array, axes: int) -> Array:
     """`values` with those of the first `axes` axes cut to size 1 that merely repeat (stride 0)."""
-    cut = tuple(slice(0, 1) if values.strides[x] == 0 and values.shape[x] > 1 else slice(None) for x in range(axes))
-    return values[cut]
+    if 0 not in values.strides:
+        return values
+    strides, shape = values.strides, values.shape
+    return values[tuple(slice(0, 1) if strides[x] == 0 and shape[x] > 1 else slice(None) for x in range(axes))]
+
+
+def stretched(values: Array, shape: tuple[int, ...]) -> Array:
+    """`values` broadcast to `shape`, themselves where they have it."""
+    return values if values.shape == shape else np.broadcast_to(values, shape)
 
 
 @dataclass(frozen=True)

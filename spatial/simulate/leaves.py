@@ -1,8 +1,8 @@
 """What the leaves of a stage's expressions stand for in stream execution, and pages as a port holds them.
 
 A stream is what passes through one queue in one call: [sites, turns, pages of a turn, rows, columns], or with one turn
-where an end of the queue is of depth -1. Axes along which a stream merely repeats have stride 0; leaves cut them to
-size 1, so that what is equal on all sites is computed once. Knows no queue's capacity and no tensor.
+where an end of the queue is of depth -1. What is equal on all sites, or in all turns, has an axis of size 1 there, and
+is computed once. Knows no queue's capacity and no tensor.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from spatial.errors import Refused
 from spatial.ir.body import Cell, Coord, Expr, InPort, OutPort, Page, Stage, count
 from spatial.numerics import Array
-from spatial.simulate.axes import LOOPS, Choice, Nest, choice, choose, squeezed, windowed
+from spatial.simulate.axes import LOOPS, Choice, Nest, choice, choose, squeezed, stretched, windowed
 from spatial.simulate.expression import walk
 
 Window = tuple[slice, slice]
@@ -84,32 +82,30 @@ def value_of(stage: Stage, nest: Nest, expr: Expr, depth: int, pages: tuple[int,
 
 def held_pages(stream: Array, stage: Stage, nest: Nest, port: InPort) -> Array:
     """A stream as `port` holds it: [sites, turns, loops…, pages…, R, C], loops deeper than the port of size 1."""
-    depth, tail = port.depth, stream.shape[-2:]
-    stream = squeezed(stream, 2)
-    sites, turns = stream.shape[:2]
+    depth, (sites, turns, pages, rows, cols) = port.depth, stream.shape
     if depth < 0:
-        shape = (sites, 1, *(1,) * nest.depth, *port.pages, *tail)
+        shape = (sites, 1, *(1,) * nest.depth, *port.pages, rows, cols)
+        known = turns * pages == prod(port.pages)
     else:
-        shape = (sites, turns, *nest.loops[:depth], *(1,) * (nest.depth - depth), *port.pages, *tail)
-    if prod(shape) != stream.size:
+        shape = (sites, turns, *nest.loops[:depth], *(1,) * (nest.depth - depth), *port.pages, rows, cols)
+        known = pages == prod(nest.loops[:depth]) * prod(port.pages)
+    if not known:
         raise Refused(
             f"stage {stage.name} pops other than what is pushed to queue {port.queue}",
-            "",
+            "the two ends of a queue move equally many pages in a turn",
             "balance the rates of its ends",
         )
     return squeezed(stream.reshape(shape), nest.ndim)
 
 
-def as_stream(values: Array, nest: Nest, port: OutPort, page: tuple[int, int], sites: int, turns: int) -> Array:
-    """Values [sites, turns, loops…, pages…, R, C] as the stream that `port` pushes, for so many sites and turns."""
-    loops = nest.loops[: port.depth] if port.depth > 0 else ()
-    if values.ndim < nest.ndim + len(port.pages) + 2:
-        values = values.reshape((1,) * (nest.ndim + len(port.pages) + 2 - values.ndim) + values.shape)
-    lead = values.shape[:2]
-    inner = (*loops, *(1,) * (nest.depth - len(loops)), *port.pages)
-    whole = np.broadcast_to(values, (*lead, *inner, *page)).reshape(*lead, prod(inner), *page)
-    turns = 1 if port.depth < 0 else turns
-    return np.broadcast_to(whole, (sites, turns, *whole.shape[2:]))
+def as_stream(values: Array, nest: Nest, port: OutPort, page: tuple[int, int]) -> Array:
+    """Values [sites, turns, loops…, pages…, R, C] as the stream that `port` pushes."""
+    ndim = nest.ndim + len(port.pages) + 2
+    if values.ndim < ndim:
+        values = values.reshape((1,) * (ndim - values.ndim) + values.shape)
+    loops = nest.loops[: max(port.depth, 0)]
+    lead, inner = values.shape[:2], (*loops, *(1,) * (nest.depth - len(loops)), *port.pages)
+    return stretched(values, (*lead, *inner, *page)).reshape(*lead, prod(inner), *page)
 
 
 def leaf_values(leaf: PageLeaf | CoordLeaf, held: Sequence[Array], nest: Nest, pages: int, window: Window) -> Array:

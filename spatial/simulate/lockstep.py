@@ -18,7 +18,7 @@ from spatial.numerics import Array, precision
 from spatial.simulate.access import Reader
 from spatial.simulate.accumulate import Accumulators, Group, groups_of
 from spatial.simulate.arithmetic import Arithmetic, fit
-from spatial.simulate.axes import Nest, nest_of
+from spatial.simulate.axes import nest_of
 from spatial.simulate.counts import check_schedule
 from spatial.simulate.expression import as_product, evaluate
 from spatial.simulate.leaves import (
@@ -80,7 +80,7 @@ class _Plan:
         """Run one call."""
         binds = {o.name: b for o, b in zip(self.body.operands, call.binds, strict=True)}
         for window in self.windows:
-            streams = _Streams(self.links, {s.stage.name: s.nest for s in self.stages}, window)
+            streams = _Streams(self.links)
             for stage in self.stages:
                 stage.run(streams, binds, memory, window)
 
@@ -88,8 +88,8 @@ class _Plan:
 class _Streams:
     """The streams of one window: what each out port pushed, to be taken by the in port at the other end."""
 
-    def __init__(self, links: Links, nests: dict[str, Nest], window: Window) -> None:
-        self._links, self._nests, self._window = links, nests, window
+    def __init__(self, links: Links) -> None:
+        self._links = links
         self._pushed: dict[tuple[str, int], tuple[tuple[tuple[int, int], ...], Array]] = {}
 
     def push(self, stage: Stage, number: int, sites: tuple[tuple[int, int], ...], stream: Array) -> None:
@@ -106,7 +106,9 @@ class _Streams:
             return parts[0][1]
         where = {site: (p, i) for p, (owned, _) in enumerate(parts) for i, site in enumerate(owned)}
         chosen = [where[site] for site in sites]
-        return np.stack([parts[p][1][i] for p, i in chosen])
+        turns = max(stream.shape[1] for _, stream in parts)
+        whole = [np.broadcast_to(s, (len(owned), turns, *s.shape[2:])) for owned, s in parts]
+        return np.stack([whole[p][i] for p, i in chosen])
 
 
 class _StagePlan:
@@ -144,15 +146,15 @@ class _StagePlan:
         held = [held_pages(s, stage, nest, p) for s, p in zip(taken, stage.ins, strict=True)]
         match stage.kind:
             case "load":
-                self._push(streams, 0, self._reader().load(memory, binds, held, window), window)
+                self._push(streams, 0, self._reader().load(memory, binds, held, window))
             case "store":
                 self._reader().store(memory, binds, held, window)
             case "permute":
-                self._push(streams, 0, permuted(held[0], stage.perm), window)
+                self._push(streams, 0, permuted(held[0], stage.perm))
             case _:
                 finals = self._finals(held, window)
                 for number, value in enumerate(self.outs):
-                    self._push(streams, number, self._evaluate(value, held, finals, window), window)
+                    self._push(streams, number, self._evaluate(value, held, finals, window))
 
     def _reader(self) -> Reader:
         assert self.reader is not None
@@ -181,13 +183,12 @@ class _StagePlan:
 
         return evaluate(value.expr, leaf, self.arithmetic)
 
-    def _push(self, streams: _Streams, number: int, values: Array, window: Window) -> None:
+    def _push(self, streams: _Streams, number: int, values: Array) -> None:
         port = self.stage.outs[number]
         queue = self.queues[port.queue]
-        sites = len(range(*window[0].indices(len(self.nest.sites))))
-        turns = len(range(*window[1].indices(self.nest.turns)))
-        stream = as_stream(fit(queue.prec, values), self.nest, port, queue.page, sites, turns)
-        streams.push(self.stage, number, self.nest.sites, stream)
+        streams.push(
+            self.stage, number, self.nest.sites, as_stream(fit(queue.prec, values), self.nest, port, queue.page)
+        )
 
     def _members(self) -> tuple[tuple[int, int], ...]:
         return tuple(m for site in self.nest.sites for m in members_of(self.stage, site))
@@ -198,13 +199,13 @@ class _StagePlan:
         members = stage.group[0] * stage.group[1]
         senders = np.repeat(np.arange(len(self.nest.sites)), members)
         if stage.kind == "multicast":
-            if stream.strides[0] == 0 or stream.shape[0] == 1:
-                return np.broadcast_to(stream[:1], (len(senders), *stream.shape[1:]))
-            return stream[senders]
+            return stream if stream.shape[0] == 1 else stream[senders]
         each = count(ends[1].pages)
         sites, turns, pages, rows, cols = stream.shape
         parts = stream.reshape(sites, turns, pages // (members * each), members, each, rows, cols)
-        which = np.tile(np.arange(members), sites)
+        which = np.tile(np.arange(members), len(self.nest.sites))
+        if sites == 1:
+            senders = np.zeros_like(senders)
         return parts[senders, :, :, which].reshape(len(senders), turns, -1, rows, cols)
 
 

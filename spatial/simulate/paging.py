@@ -49,22 +49,26 @@ def prepare(
     s, r, c = place
     shape = np.broadcast_shapes(s.shape, r.shape, c.shape, () if alive is None else alive.shape)
     row_ok, col_ok = _within(r, page[0], extent[1]), _within(c, page[1], extent[2])
-    page_ok = np.logical_and(s >= 0, s < extent[0])
-    if alive is not None:
-        page_ok = np.logical_and(page_ok, alive)
-    whole = np.broadcast_to(np.logical_and(page_ok, np.logical_and(np.all(row_ok, -1), np.all(col_ok, -1))), shape)
+    page_ok = np.asarray((s >= 0) & (s < extent[0]) & (True if alive is None else alive))
+    rows_all, rows_any, cols_all, cols_any = (
+        np.asarray(f(ok, axis=-1)) for ok in (row_ok, col_ok) for f in (np.all, np.any)
+    )
+    whole = np.broadcast_to(page_ok & rows_all & cols_all, shape)
     partial = np.flatnonzero(~whole)
-    lanes: Array = np.expand_dims(page_ok, (-2, -1)) & row_ok[..., :, None] & col_ok[..., None, :]
-    inside = np.broadcast_to(lanes, (*shape, *page)).reshape(-1, *page)[partial]
+    alone = np.broadcast_to(page_ok, shape).reshape(-1)[partial]
+    rows_in = np.broadcast_to(row_ok, (*shape, page[0])).reshape(-1, page[0])[partial]
+    cols_in = np.broadcast_to(col_ok, (*shape, page[1])).reshape(-1, page[1])[partial]
+    inside = alone[:, None, None] & rows_in[:, :, None] & cols_in[:, None, :]
     unit, tiled = _unit(plane, page, r, c)
     rows, cols = r[..., None] + np.arange(page[0]), c[..., None] + np.arange(page[1])
     if tiled:
         index = (plane.row_offset(r) + plane.col_offset(c)) // unit
-        index = np.where(page_ok & row_ok.any(-1) & col_ok.any(-1), index, 0)
+        index = np.where(page_ok & rows_any & cols_any, index, 0)
     elif unit > 1:
         index = (plane.row_offset(rows) + plane.col_offset(c)[..., None]) // unit
-        index = np.where(np.expand_dims(page_ok, -1) & row_ok & col_ok.any(-1)[..., None], index, 0)
+        index = np.where(np.expand_dims(page_ok & cols_any, -1) & row_ok, index, 0)
     else:
+        lanes = np.expand_dims(page_ok, (-2, -1)) & row_ok[..., :, None] & col_ok[..., None, :]
         index = np.where(lanes, plane.row_offset(rows)[..., :, None] + plane.col_offset(cols)[..., None, :], 0)
     index = np.broadcast_to(index, (*shape, *index.shape[len(shape) :]))
     return Places(page, unit, tiled, np.where(page_ok, s, 0), index, shape, partial, inside)
@@ -150,7 +154,7 @@ def _moved(plane: Plane, at: Places, origin: tuple[int, int, int]) -> tuple[Arra
         raise Refused(
             f"a binding starts at row {origin[1]}, column {origin[2]}", f"tiles are {th} x {tw}", "bind at whole tiles"
         )
-    start = int(plane.row_offset(np.asarray(origin[1])) + plane.col_offset(np.asarray(origin[2])))
+    start = (plane.layout.offset(0, origin[1], origin[2]) - plane.layout.start) // plane.layout.itemsize
     if start % at.unit:
         raise Refused(
             f"a binding starts at row {origin[1]}, column {origin[2]}",
