@@ -1,0 +1,97 @@
+"""Rules on what sites do and hold: items met exactly once, capacities, scratch. Knows no order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+from spatial.errors import Problem
+from spatial.ir.body import Body, State, count
+from spatial.ir.typing import sites_of
+from spatial.ir.validate.flow import receivers
+from spatial.ir.validate.problems import problem
+from spatial.numerics import PRECISIONS
+from spatial.target import Target
+
+MOST_TURNS = 1 << 20
+"""Turns of all sites that are looked at one by one; a body with more is left to the checker."""
+
+
+def covered(body: Body, target: Target) -> Iterator[Problem]:
+    """The rectangle fits the chip, and its sites and turns meet every item exactly once."""
+    w, h = body.rect
+    if w > target.columns or h > target.rows:
+        what = f"{w} x {h} sites"
+        yield problem("rect", what, f"the chip has {target.columns} x {target.rows}", "more turns on fewer sites")
+    grid, trips = body.items.grid, body.items.trips
+    turns = w * h * prod(trips)
+    if turns > MOST_TURNS:
+        return
+    if turns < prod(grid):
+        yield problem("items", f"{turns} turns of all sites meet a grid of {prod(grid)}", mend="add turns or sites")
+        return
+    seen: set[tuple[int, ...]] = set()
+    idle: set[tuple[int, int]] = set()
+    for point in product(range(w), range(h), *map(range, trips)):
+        values = {"sx": point[0], "sy": point[1], **{f"t{n}": t for n, t in enumerate(point[2:])}}
+        item = tuple(form.at(values) for form in body.items.coord)
+        if not all(0 <= i < n for i, n in zip(item, grid, strict=True)):
+            idle.add((point[0], point[1]))
+            continue
+        if item in seen:
+            yield problem("items", f"item {item} is met twice", "the map covers the grid exactly once")
+            return
+        seen.add(item)
+    if len(seen) < prod(grid):
+        missing = next(i for i in product(*map(range, grid)) if i not in seen)
+        yield problem("items", f"item {missing} is met by no site", "the map covers the grid exactly once")
+    for stage in body.stages:
+        on = sites_of(stage, body)
+        meets_idle = any(on.x <= x < on.x + on.w and on.y <= y < on.y + on.h for x, y in idle)
+        for state in stage.states if meets_idle else ():
+            if state.depth < 0:
+                place = f"stage {stage.name} / state {state.name}"
+                yield problem(place, "a state of depth -1 on a site with idle turns", "an idle turn would update it")
+
+
+def capacities(body: Body, target: Target) -> Iterator[Problem]:
+    """Every queue has room, at least for what one iteration of its consumer holds."""
+    for q in body.queues:
+        held = max((count(p.pages) for s in body.stages for p in s.ins if p.queue == q.name), default=1)
+        if q.cap < max(held, 1):
+            why = f"its consumer holds {held} at once"
+            yield problem(f"queue {q.name}", f"room for {q.cap} pages", why, f"a capacity of {held} at least")
+
+
+def _registers(state: State, target: Target) -> int:
+    """Registers that an accumulator takes, tiles of 32-bit lanes."""
+    bits = max(PRECISIONS[state.prec].bits, 32) * prod(state.shape)
+    return prod(state.cells) * -(-bits // (32 * prod(target.tile)))
+
+
+def fits(body: Body, target: Target) -> Iterator[Problem]:
+    """Queues and accumulators of each site fit its scratch; accumulators of a product, the registers."""
+    use: dict[tuple[int, int], int] = {}
+    number: dict[tuple[int, int], int] = {}
+    sizes = {q.name: q.cap * prod(q.page) * PRECISIONS[q.prec].bytes for q in body.queues}
+    for stage in body.stages:
+        on = sites_of(stage, body)
+        states = sum(prod(s.cells) * prod(s.shape) * PRECISIONS[s.prec].bytes for s in stage.states)
+        for site in product(range(on.x, on.x + on.w), range(on.y, on.y + on.h)):
+            use[site] = use.get(site, 0) + states
+        for site in receivers(stage, body):
+            use[site] = use.get(site, 0) + sum(sizes[p.queue] for p in stage.outs)
+            number[site] = number.get(site, 0) + len(stage.outs)
+        tiles = sum(_registers(s, target) for s in stage.states)
+        most = target.matrix.registers if stage.kind == "matmul" else target.vector.registers
+        if tiles > most:
+            what = f"accumulators of {tiles} registers"
+            yield problem(f"stage {stage.name}", what, f"the datapath has {most}", "keep fewer cells")
+    worst = max(use, key=lambda site: use[site], default=None)
+    if worst is not None and use[worst] > target.scratch:
+        what = f"{use[worst]} bytes of queues and accumulators on site {worst}"
+        yield problem("scratch", what, f"a site has {target.scratch}", "smaller capacities or blocks")
+    most_queues = max(number.values(), default=0)
+    if most_queues > target.queues:
+        yield problem("queues", f"{most_queues} queues on a site", f"it has {target.queues}")
