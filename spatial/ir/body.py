@@ -20,6 +20,10 @@ iteration at depth d:
 Ports block: a pop waits for a page, a push for room. No stage tests a queue. Depth -1 has neither turns nor item
 coordinates: its forms may use sx, sy and p only.
 
+Coordinates. t0, t1, … stand only in `items.coord`. A form of a stage at depth d may use sx and sy; from depth 0 on i0,
+i1, …; l1 … ld; p0, p1, … in what a port moves, page by page; r and c in a `Coord`. Choices among pages and cells stay in
+range on idle turns too. An expression at depth d reads pages popped at depth d or above.
+
 Kinds.
   load       one out port, no value: each pushed page is read from the operand at `access`; lanes outside the binding's
              extent are zero; on an idle turn every lane is zero (a load of depth -1 is never idle).
@@ -30,7 +34,8 @@ Kinds.
   permute    one in port, one out port, `perm`: lanes of each page rearranged.
   multicast  one in port, one out port; runs on senders (`on`); pushes each page to the out queue of every site of its
              `group` rectangle, whose upper left corner is the sender, once all have room.
-  scatter    as multicast, but in port pages count one per member (row-major); member m gets page m.
+  scatter    as multicast, but each member gets pages of its own: of n out pages, member m (row-major) gets in pages
+             m * n … m * n + n - 1.
   send, receive, allreduce: record and text form only, until programs run over several chips.
 A load's or store's place may add `scale` times one run-time index: element [0, 0] of a page held by `index.port`.
 
