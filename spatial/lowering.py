@@ -191,7 +191,7 @@ def lower(
     missing = tuple(work.missing) + lifted.missing
     sections = sum(work.kinds.values())
     state = tuple(name for name, _, _ in graph.state)
-    tensors = {n: _tensor(graph, n, work.stored[n], options) for n in range(len(graph.tensors))}
+    tensors = {n: _tensor(graph, n, work.stored[n]) for n in range(len(graph.tensors))}
     program = None
     if not missing:
         try:
@@ -237,18 +237,9 @@ def _compose(
     return program
 
 
-def _tensor(graph: g.Graph, number: int, stored: Stored, options: Options) -> Tensor:
-    """The IR tensor of a graph tensor; a result keeps the name it is read by."""
-    tensor = graph.tensors[number]
-    shape = stored.view.shape
+def _tensor(graph: g.Graph, number: int, stored: Stored) -> Tensor:
+    """The IR tensor of a graph tensor."""
     roles = {"fill": "weight", "made": "intermediate"}
-    role = roles.get(tensor.role, tensor.role)
     tables = {t.name: t.role for t in graph.tensors if t.name}
-    name = stored.name
-    if name in tables:
-        role = tables[name]
-    for result, made in graph.results:
-        if made == number and role == "intermediate" and (options.results is None or result in options.results):
-            name, role = result, "result"
-    prec_range = None if not stored.is_int else stored.range
-    return Tensor(name, shape, stored.prec, role, stored.layout, prec_range)
+    role = tables.get(stored.name) or roles[graph.tensors[number].role]
+    return Tensor(stored.name, stored.view.shape, stored.prec, role, stored.layout, stored.range)

@@ -118,23 +118,48 @@ class Composer:
         named = {t.name: t for t in self.stored.values()}
         tensors = [t for t in named.values() if t.name in used or t.role in ("input", "state")]
         tensors += [replace(named[plain], name=twin) for twin, plain in self.twins.items() if twin in used]
-        out = tuple((n, self.name(t), self.versions.get(self.name(t), 0)) for n, t in results)
-        state = tuple((name, self.versions.get(name, 0)) for name, _, _ in self.graph.state)
-        shows = tuple(tuple(self.shown(p) for p in s.parts) for s in self.graph.shows)
-        return Program(
-            tensors=tuple(sorted(tensors, key=lambda t: t.name)),
+        program = Program(
+            tensors=tuple(tensors),
             bodies=tuple(self.bodies),
             phases=tuple(self.phases),
-            results=out,
-            state=state,
+            results=tuple((n, self.name(t), self.versions.get(self.name(t), 0)) for n, t in results),
+            state=tuple((name, self.versions.get(name, 0)) for name, _, _ in self.graph.state),
             blocks=tuple(self.blocks),
-            shows=shows,
+            shows=tuple(tuple(self.shown(p) for p in s.parts) for s in self.graph.shows),
             assume=assume,
         )
+        return name_results(program)
 
     def shown(self, part: str | int) -> Show:
         """A part of a line the program prints."""
         return Show(part) if isinstance(part, str) else Show("", self.name(part))
+
+
+def name_results(program: Program) -> Program:
+    """The program with each tensor that holds a result named as the result is, and tensors in order of name."""
+    role = {t.name: t.role for t in program.tensors}
+    new: dict[str, str] = {}
+    for result, tensor, _ in program.results:
+        if role.get(tensor) == "intermediate":
+            new.setdefault(tensor, result)
+
+    def name(old: str) -> str:
+        return new.get(old, old)
+
+    tensors = [replace(t, name=name(t.name), role="result" if t.name in new else t.role) for t in program.tensors]
+    return replace(
+        program,
+        tensors=tuple(sorted(tensors, key=lambda t: t.name)),
+        phases=tuple(
+            tuple(replace(c, binds=tuple(replace(b, tensor=name(b.tensor)) for b in c.binds)) for c in phase)
+            for phase in program.phases
+        ),
+        results=tuple((n, name(t), v) for n, t, v in program.results),
+        blocks=tuple(
+            replace(b, carried=tuple(tuple((name(t), v) for t, v in c) for c in b.carried)) for b in program.blocks
+        ),
+        shows=tuple(tuple(replace(x, tensor=name(x.tensor)) for x in line) for line in program.shows),
+    )
 
 
 def reads(statement: g.Statement) -> Iterator[int]:

@@ -131,8 +131,7 @@ class Emitter:
         name = "out" if mode == "out" else f"x{sum(o.mode == 'in' for o in self.operands)}"
         _, rows, cols = stored.view.shape
         extent = (slices, rows, cols)
-        finite = stored.finite and mode == "in"
-        self.operands.append(Operand(name, stored.prec, stored.layout, extent, mode, stored.range, finite))
+        self.operands.append(Operand(name, stored.prec, stored.layout, extent, mode, stored.range))
         self.binds.append(bind)
         return name
 

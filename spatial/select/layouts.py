@@ -229,7 +229,7 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
         if table is not None:
             own = tensor.name or (table.name if base.role == "state" else f"t{chain[number]}")
             held = table.range if tensor.name or base.role == "state" else tensor.range
-            out[number] = Stored(own, table.view, table.prec, table.layout, held, tensor.role == "weight")
+            out[number] = Stored(own, table.view, table.prec, table.layout, held)
             continue
         fact = facts.get(cls[number], Facts())
         split = choose_split(tensor.dims, fact.uses, fact.sliced, fact.kept, target.tile)
@@ -237,7 +237,7 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
         layout = _layout(view, fact.uses, target.tile)
         name = f"fill{number}" if tensor.role == "fill" else f"t{chain[number]}"
         prec = number_format(tensor, None, target)
-        out[number] = Stored(name, view, prec, layout, tensor.range, tensor.role == "fill")
+        out[number] = Stored(name, view, prec, layout, tensor.range)
     return out
 
 

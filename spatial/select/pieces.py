@@ -17,17 +17,13 @@ from spatial.select.views import AxisPlace, View
 
 @dataclass(frozen=True)
 class Stored:
-    """How a graph tensor is stored on the chip: its name there, view, format, layout and, of integers, its range.
-
-    `finite`: it is proved to hold no infinity and no NaN.
-    """
+    """How a graph tensor is stored on the chip: its name there, view, format, layout and, of integers, its range."""
 
     name: str
     view: View
     prec: str
     layout: str
     range: tuple[int, int] | None = None
-    finite: bool = False
 
     @property
     def is_int(self) -> bool:
