@@ -7,6 +7,7 @@ the rest. A misuse raises `Stop` with a message; the interpreter adds the place.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from spatial.logos.show import format_value, show_value
@@ -194,6 +195,11 @@ def contains(item: Any, collection: Any) -> Bool:
         return TRUE if item.value in collection.value else FALSE
     if type(collection) is not Seq:
         raise Stop(f"cannot look for {type_name(item)} in {type_name(collection)}")
+    kinds: set[type] = {type(other) for other in collection.items}
+    if kinds in ({int}, {float}) and type(item) not in kinds:
+        return FALSE  # unlike ==, membership in a Seq of one kind of number does not cross kinds
+    if kinds == {float}:
+        return TRUE if any(abs(item - other) < sys.float_info.epsilon for other in collection.items) else FALSE
     return TRUE if any(item == other for other in collection.items) else FALSE
 
 

@@ -38,7 +38,12 @@ from spatial.logos.words import INT64_MAX, INT64_MIN, SEQ_TYPES
 MAX_WIDTH = 4096
 
 _PREFIX_NOUNS: dict[str, BinaryOp] = {"sum": "+", "product": "*", "difference": "-", "quotient": "/", "remainder": "%"}
-_OUTSIDE_WORDS = {"some": "an optional value", "manifest": "a zone's manifest", "chunk": "a chunk of a zone"}
+_OUTSIDE_WORDS = {
+    "some": "an optional value",
+    "manifest": "a zone's manifest",
+    "chunk": "a chunk of a zone",
+    "escape": "foreign code",
+}
 
 
 class ExpressionParser(Operators):
@@ -59,7 +64,7 @@ class ExpressionParser(Operators):
                 return self._postfix(TextLiteral(token.text, start))
             case "template":
                 self.advance()
-                return self._template(token)
+                return self._postfix(self._template(token))
             case "outside":
                 self.outside(token.text)
             case "word":
@@ -206,14 +211,12 @@ class ExpressionParser(Operators):
     def _item(self) -> Expr:
         start = self.advance().span
         index = self._short_operand("the index")
-        if isinstance(index, TextLiteral):
-            self.outside("a map", index.span)
         self.expect_word("of", "after the index (a computed index stands in parentheses)")
         collection = self.primary()
         return Index(collection, index, self.since(start))
 
     def _short_operand(self, role: str) -> Expr:
-        """An index of an English form: a numeral, a Text, a name with its postfixes, or parentheses."""
+        """An index of an English form: a numeral, a name with its postfixes, or parentheses."""
         start = self.token.span
         if self.is_symbol("-") and self.ahead().kind in ("int", "float"):
             self.advance()
@@ -225,13 +228,15 @@ class ExpressionParser(Operators):
             return inner
         if self.token.kind == "int" and not self.token.text.strip("0_"):
             self.fail("item 0 does not exist", "the first item is item 1")
-        if self.token.kind in ("int", "float", "text") or (self.token.kind == "word" and not self.is_word("of")):
+        if self.token.kind == "text":
+            self.outside("a map")
+        if self.token.kind in ("int", "float") or (self.token.kind == "word" and not self.is_word("of")):
             return self.primary()
         self.fail(f"expected {role}, found {describe(self.token)}")
 
     def _is_slice(self) -> bool:
         following = self.ahead()
-        if following.kind == "int" or (following.kind == "symbol" and following.text in ("(", "-")):
+        if following.kind in ("int", "float") or (following.kind == "symbol" and following.text in ("(", "-")):
             return self.is_word("through", offset=2) or following.text != "-" or self.is_word("through", offset=3)
         return following.kind == "word" and self.is_word("through", offset=2)
 

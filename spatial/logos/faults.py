@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from spatial.logos.arithmetic import Stop
-from spatial.logos.pytree import Site
+from spatial.logos.pytree import Site, locate
 from spatial.logos.syntax import Binary, Index, Pop, Push, SetItem
 from spatial.logos.values import Seq, type_name
 
@@ -47,7 +47,7 @@ def _operand(tree: ast.expr | None, frame: FrameType) -> Any:
         return None
     try:
         return eval(
-            compile(ast.fix_missing_locations(ast.Expression(tree)), "<operand>", "eval"),
+            compile(locate(ast.Expression(tree)), "<operand>", "eval"),
             frame.f_globals,
             frame.f_locals,
         )

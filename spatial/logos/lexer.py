@@ -61,6 +61,7 @@ _NUMERAL = re.compile(_THOUSANDS + _REST, re.ASCII)
 _NUMERAL_IN_LIST = re.compile(_DIGITS + _REST, re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)", re.ASCII)
 _SYMBOL = re.compile(r"\*\*|//|==|!=|<=|>=|->|[-+*/%]=|[-+*/%()\[\]{}<>=,:|&^~]")
+_OUTSIDE_LITERAL = re.compile(r"`(?:\\.|[^`\n])?`|[$€£¥]\d[\d.,]*")
 _HEADER = re.compile(rf"##[ \t]*({_LETTER}*)")
 _BLANKS = re.compile(r"[ \t\r\f\v]*")
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
@@ -236,6 +237,8 @@ class _Lexer:
             self.emit("word", "and", pos + 1)
         elif text.startswith("'s", pos):
             self.emit("outside", "a field of a structure", pos + 2)
+        elif found := _OUTSIDE_LITERAL.match(text, pos):
+            self.emit("outside", "a Char literal" if char == "`" else "an amount of money", found.end())
         elif found := _SYMBOL.match(text, pos):
             self.symbol(found[0])
         else:
@@ -322,8 +325,6 @@ class _Lexer:
 def _advice(text: str, pos: int) -> str:
     if text[pos] == "!":
         return 'write "not", or "!=" between two values'
-    if text[pos] == "`":
-        return "write a Text between double quotes"
     return "remove it"
 
 

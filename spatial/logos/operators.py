@@ -63,8 +63,6 @@ class Operators(Cursor):
         """A whole expression; refuses trees too deep to walk."""
         start = self.token.span
         found = self._or()
-        if self.is_word("in") and (self.ahead().kind == "text"):
-            self.outside("a conversion of units or time zones")
         if _deeper_than(found, MAX_DEPTH):
             self.fail(
                 f"an expression more than {MAX_DEPTH} operators deep", "", "give a part of it a name with Let", start
@@ -93,6 +91,8 @@ class Operators(Cursor):
             self.advance()
             return Not(self.nested(self.comparison), self.since(start))
         left = self._level(0)
+        if self.is_word("in") and self.ahead().kind == "text":
+            self.outside("a conversion of units or time zones")
         if self.take_word("in"):
             return self._binary("in", left, self._level(0))
         if self.take_word("not", "in"):

@@ -167,9 +167,7 @@ class Parser(ExpressionParser):
         following = self.ahead()
         symbol = following.text if following.kind == "symbol" else ""
         reader = self.statement_readers.get(token.low)
-        if reader is not None and symbol != "(" and (symbol not in ("=", *_COMPOUND) or token.low != "mut"):
-            return reader()
-        if reader is not None and token.low == "show":
+        if reader is not None and (token.low != "mut" or following.kind == "word"):
             return reader()
         if symbol == "=" or (symbol == ":" and self._is_typed_assignment()):
             return self._assign(mutable=False)
@@ -395,13 +393,18 @@ class Parser(ExpressionParser):
         name = self.name("a function")
         args: list[Expr] = []
         if self.take_word("with"):
-            args.append(self.comparison())
+            args.append(self._given())
             while self.take_word("and") or self.take_symbol(","):
-                args.append(self.comparison())
+                args.append(self._given())
         elif self.is_symbol("("):
             args += self.arguments()
         found = call(name.text, tuple(args), self.since(start))
         return [CallStmt(found, found.span)] if isinstance(found, Call) else []
+
+    def _given(self) -> Expr:
+        """An argument of `Call f with`; that it is given away changes nothing for a value."""
+        self.take_word("give")
+        return self.comparison()
 
     def _show(self) -> Sequence[Stmt]:
         start = self.advance().span
@@ -472,12 +475,13 @@ class Parser(ExpressionParser):
             into.append(Assert(self.expression(), self.since(start)))
             return ()
 
-        self.statement_readers["requires"] = lambda: clause(required)
-        self.statement_readers["ensures"] = lambda: clause(ensured)
+        outer = self.statement_readers
+        clauses = {"requires": lambda: clause(required), "ensures": lambda: clause(ensured)}
+        self.statement_readers = {**outer, **clauses}
         try:
             body = self._block("the head of the function")
         finally:
-            del self.statement_readers["requires"], self.statement_readers["ensures"]
+            self.statement_readers = outer
         return (*required, *before_returns(body, tuple(ensured)))
 
 

@@ -56,6 +56,7 @@ from spatial.logos.syntax import (
 # Levels of precedence, loosest first; a tree prints in parentheses where a tighter one is needed.
 _OR, _AND, _COMPARISON, _BIT_OR, _BIT_XOR, _BIT_AND, _SUM, _SHIFT, _PRODUCT, _POWER, _PREFIX, _PRIMARY = range(1, 13)
 _WHOLE = 0
+_PARENTHESISED = 13
 
 # Operator -> (its level, level of the left operand, of the right one, spelling).
 _BINARY: dict[str, tuple[int, int, int, str]] = {
@@ -114,7 +115,8 @@ def _spell(expr: Expr) -> tuple[int, str]:
         case Binary(op, left, right):
             return _binary(op, left, right)
         case Index(collection, IntLiteral(0)):
-            return _PRIMARY, f"{_expr(collection, _PRIMARY)}[0]"
+            bare = not isinstance(collection, (IntLiteral, FloatLiteral, Index, Length, NewSeq))
+            return _PRIMARY, f"{_expr(collection, _PRIMARY if bare else _PARENTHESISED)}[0]"
         case Index(collection, index):
             return _PRIMARY, f"item {_short(index)} of {_expr(collection, _PRIMARY)}"
         case Slice(collection, first, last):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from spatial.logos.syntax import Expr, Span, Stmt
 
@@ -38,7 +39,10 @@ class Sites:
         return self.found[number - 1] if 0 < number <= len(self.found) else None
 
 
-def locate(module: ast.Module) -> ast.Module:
+_Tree = TypeVar("_Tree", ast.Module, ast.Expression)
+
+
+def locate(module: _Tree) -> _Tree:
     """Fill in the places Python demands: what has no mark takes that of what it stands in."""
     pending: list[tuple[ast.AST, int]] = [(module, 0)]
     while pending:
