@@ -238,5 +238,8 @@ def _stream_bytes(stage: _StagePlan, port: OutPort, turns: int) -> int:
 
 
 def _slices(extent: int, parts: int) -> list[slice]:
+    """The extent in equal parts; uncut it is everything, for stages carried by other numbers of sites too."""
+    if parts == 1:
+        return [slice(None)]
     step = -(-extent // parts)
     return [slice(start, min(extent, start + step)) for start in range(0, extent, step)]
