@@ -11,8 +11,8 @@ There are no warnings beside an accept. The obligations, with the files that jud
      5 queues       one producer and one consumer of a queue on a site, or neither; rates balance (queues)
      6 schedule     each stage is stepped whole by one engine that carries its kind; one complete schedule exists within
                     the capacities and leaves every queue empty (schedule, events, site_classes, counts)
-     7 multicast    groups lie on the body's sites and no receiver has two senders (queues). All sites take equally many
-                    turns in one order by the form of items, and balanced rates make the members' pages agree.
+     7 multicast    groups lie on the body's sites, no receiver has two senders, no sender of loaded pages is idle while
+                    a member is not (multicast, which says why no more is needed)
      8 access       loads and stores have an operand of the right mode and plane; a run-time index keeps the base inside
                     (accesses, which states the rule for edges)
      9 store        no element is stored twice in a call, no granule by two items (stores, cover, granules)

@@ -75,31 +75,36 @@ def indexed(body: Body, stage: Stage, flows: Mapping[str, Flow]) -> tuple[int, i
     return low + min(steps), high + max(steps)
 
 
-def check_accesses(body: Body, flows: Mapping[str, Flow], place: str, log: Log) -> bool:
-    """Whether every load and store is one of its operand, inside it."""
+def check_operands(body: Body, place: str, log: Log) -> bool:
+    """Whether every load and store has an operand of its mode, and a plane of it."""
     before = log.findings
     for stage in body.stages:
         if stage.kind not in ("load", "store"):
             continue
-        at = log.at("access", f"{place}, stage {stage.name}")
-        access = access_of(stage)
+        at, access = log.at("access", f"{place}, stage {stage.name}"), access_of(stage)
         operand = body.operand(access.operand)
         mode = "in" if stage.kind == "load" else "out"
         at.require(operand.mode == mode, f"it is a {stage.kind}, and operand {operand.name} is {operand.mode}")
         planes = ("values", "scales") if operand.layout == "q8_0" else ("",)
-        at.require(
-            access.plane in planes,
-            f"operand {operand.name} has no plane {access.plane!r}",
-            f"it has {' and '.join(planes)}",
-        )
-        if access.index is None or access.plane not in planes:
+        words = f"it has {' and '.join(planes)}" if all(planes) else "it has but one"
+        at.require(access.plane in planes, f"operand {operand.name} has no plane {access.plane!r}", words)
+    return log.findings == before
+
+
+def check_indices(body: Body, flows: Mapping[str, Flow], place: str, log: Log) -> bool:
+    """Whether every run-time index keeps its base inside the operand."""
+    before = log.findings
+    for stage in body.stages:
+        index = None if stage.access is None else stage.access.index
+        if index is None:
             continue
-        axis = access.index.axis
+        operand = body.operand(access_of(stage).operand)
         low, high = indexed(body, stage, flows)
-        n = plane_extent(operand, access.plane)[axis]
-        at.require(
+        n = plane_extent(operand, access_of(stage).plane)[index.axis]
+        log.at("access", f"{place}, stage {stage.name}").require(
             low >= 0 and high < n,
-            f"the run-time index puts the {AXES[axis]} at {low} to {high}, and {operand.name} has {n} {AXES[axis]}s",
+            f"the run-time index puts the {AXES[index.axis]} at {low} to {high}, and {operand.name} has {n} "
+            f"{AXES[index.axis]}s",
             "declare a narrower range of the index, or bind a larger part",
         )
     return log.findings == before

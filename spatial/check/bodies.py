@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spatial.check.accesses import check_accesses, reached
+from spatial.check.accesses import check_indices, check_operands, reached
 from spatial.check.cover import Box
 from spatial.check.datapaths import check_precisions
 from spatial.check.integers import Values, check_integers
 from spatial.check.items import check_items
+from spatial.check.multicast import check_groups, check_idle_senders
 from spatial.check.queues import check_queues
 from spatial.check.resources import Needs, check_resources, needs_of
 from spatial.check.schedule import check_schedule
@@ -46,15 +47,16 @@ def check_body(body: Body, target: Target, place: str, log: Log) -> Facts | None
         return None
     check_precisions(body, target, place, log)
     covered = check_items(body, place, log)
-    if not check_queues(body, target, place, log):
+    if not (check_groups(body, target, place, log) and check_queues(body, place, log)):
         return None
     check_resources(body, target, place, log)
     check_schedule(body, target, place, log)
-    if not covered:
+    if not (covered and check_operands(body, place, log)):
         return None
+    check_idle_senders(body, place, log)
     values = check_integers(body, target, place, log)
     written: Mapping[str, Written] = {}
-    if check_accesses(body, values.queues, place, log):
+    if check_indices(body, values.queues, place, log):
         written = check_stores(body, values.queues, target, place, log)
     if log.findings > before:
         return None

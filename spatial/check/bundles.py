@@ -18,8 +18,8 @@ from spatial.check.bindings import check_tensors, contains, range_of
 from spatial.check.deployment import check_deployment
 from spatial.check.granules import offsets_of
 from spatial.check.programs import Judged, conforms, judge_program
-from spatial.check.targets import check_target
 from spatial.check.spans import is_int
+from spatial.check.targets import check_target
 from spatial.check.verdict import Log, Verdict
 from spatial.errors import Bug, Problem, Refused
 from spatial.ir.bundle import Bundle
