@@ -72,10 +72,8 @@ def _moves(m: Measures) -> tuple[Floats, Floats, Floats]:
         each = _page_cycles(m.target, load, stream.page_bytes)
         busy = (once * times * each * np.where(cast, 2.0, 1.0)).astype(np.float64)
         total, largest = total + busy, np.maximum(largest, busy)
-        x, y = m.group(load)
-        served = np.where(x, m.candidates.rect[:, 0], 1) * np.where(y, m.candidates.rect[:, 1], 1)
-        items = np.where(m.stays(load), m.sites, m.items)
-        traffic = traffic + once * items / served * _bytes(m.target, load)
+        read = np.where(cast | m.stays(load), m.readers(load) * times, m.items)
+        traffic = traffic + once * read * _bytes(m.target, load)
         first = np.maximum(first, m.target.memory.latency + m.pages(stream) * each * np.where(cast, 2.0, 1.0))
     for store in m.model.stores:
         stream = m.model.streams[store.stream]
