@@ -1,6 +1,16 @@
 """The source language: lexer, parser, syntax tree, printer and reference interpreter of LOGOS's tensor subset.
 
-In reading order: `syntax` (the tree), `words`, `lexer`, `parser` (text to tree), `printer` (tree to text),
-`show` and `values` (what a value is and how it reads), `interpret` (what a program means). This floor knows no
-tensor graph, no chip and no file system: a source arrives as text with the name a person gave it.
+In reading order:
+
+    syntax, words                       the tree, and the vocabularies of the language
+    strings, tokens, lexer              text to tokens
+    cursor, operators, expressions      tokens to expressions
+    blocks, statements, contracts, parser   ... to statements, functions, programs
+    printer                             a tree back to text
+    show, values                        what a value is, and how it reads
+    arithmetic, builtin                 what operators and builtins do
+    scopes, tailcalls                   what a name means; which calls are loops; a program's inputs
+    pytree, gen_expressions, gen_statements, faults, interpret   running a program, as generated Python
+
+This floor knows no tensor graph, no chip and no file system: a source arrives as text with the name a person gave it.
 """

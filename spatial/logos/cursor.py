@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from spatial.errors import Problem, nearest
-from spatial.logos.lexer import Token
 from spatial.logos.syntax import Expr, Span, Type
+from spatial.logos.tokens import Token
 from spatial.logos.words import LOWER_CASE_ONLY, OUTSIDE_TYPES, RESERVED, SCALAR_TYPES, SEQ_TYPES
 
 MAX_NESTING = 64

@@ -9,7 +9,7 @@ import math
 
 from spatial.errors import SourceError
 from spatial.logos.cursor import ParseError, describe, is_reserved
-from spatial.logos.lexer import Token, lex_hole
+from spatial.logos.lexer import lex_hole
 from spatial.logos.operators import Operators
 from spatial.logos.strings import HoleText
 from spatial.logos.syntax import (
@@ -33,6 +33,7 @@ from spatial.logos.syntax import (
     Span,
     TextLiteral,
 )
+from spatial.logos.tokens import Token
 from spatial.logos.words import INT64_MAX, INT64_MIN, SEQ_TYPES
 
 MAX_WIDTH = 4096

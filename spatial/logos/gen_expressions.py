@@ -48,6 +48,7 @@ from spatial.logos.syntax import (
     Slice,
     TextLiteral,
     root_name,
+    walk,
 )
 from spatial.logos.values import Text
 from spatial.logos.words import BUILTINS, NATIVES
@@ -157,9 +158,9 @@ class ExpressionGenerator:
             case Binary():
                 return self.marked(self._binary(expr), expr)
             case Index(collection, index):
-                return self.item(expr, self.value(collection), index)
+                return self.item(expr, self.held(collection, index), index)
             case Slice(collection, first, last):
-                operands = (self.value(collection), self.value(first), self.value(last))
+                operands = (self.held(collection, first, last), self.value(first), self.value(last))
                 return self.marked(call("take_slice", *operands), expr)
             case Length(collection):
                 name = self.temporary()
@@ -187,7 +188,7 @@ class ExpressionGenerator:
             case Binary("or", left, right):
                 return ast.BoolOp(ast.Or(), [self.test(left), self.test(right)])
             case Binary(op, left, right) if op in _COMPARISONS:
-                return self.marked(compare(self.value(left), _COMPARISONS[op](), self.value(right)), expr)
+                return self.marked(compare(self.held(left, right), _COMPARISONS[op](), self.value(right)), expr)
             case BoolLiteral(value):
                 return const(value)
             case _:
@@ -200,6 +201,19 @@ class ExpressionGenerator:
             return value
         name = self.temporary()
         return choose(_is_seq(walrus(name, value)), method(load(name), "alias"), load(name))
+
+    def held(self, expr: Expr, *later: Expr) -> ast.expr:
+        """The value of an operand that must not change while later operands are evaluated."""
+        return self.value(expr) if all(self._is_quiet(e) for e in later) else self.kept(expr)
+
+    def _is_quiet(self, expr: Expr) -> bool:
+        """Whether evaluating an expression changes no sequence in place that it does not own."""
+        for node in walk(expr):
+            if isinstance(node, Call) and node.function in self.context.functions:
+                function = self.context.functions[node.function]
+                if self.context.effects[node.function].outside or any(p.mutable for p in function.params):
+                    return False
+        return True
 
     def variable(self, name: str) -> str:
         """The Python variable a name means here."""
@@ -256,7 +270,7 @@ class ExpressionGenerator:
     # Operators and calls
 
     def _binary(self, expr: Binary) -> ast.expr:
-        left, right = self.value(expr.left), self.value(expr.right)
+        left, right = self.held(expr.left, expr.right), self.value(expr.right)
         if expr.op in _NATIVE_OPERATORS:
             return ast.BinOp(left, _NATIVE_OPERATORS[expr.op](), right)
         a, b = self.range_of(expr.left), self.range_of(expr.right)
@@ -305,7 +319,7 @@ class ExpressionGenerator:
             if param.mutable and isinstance(arg, (Name, Index)):
                 found.append(self.place(arg))
             elif number not in effects.params and self._may_lend(arg, changed, effects):
-                found.append(self.value(arg))
+                found.append(self.held(arg, *expr.args[number + 1 :]))
             else:
                 found.append(self.kept(arg))
         return found

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from spatial.errors import Problem, SourceError
+from spatial.errors import Place, Problem, SourceError
 from spatial.logos import arithmetic
 from spatial.logos.builtin import BUILTIN_FUNCTIONS, NATIVE_FUNCTIONS
 from spatial.logos.faults import explain
@@ -80,9 +80,18 @@ def interpret(
         "TRUE": TRUE,
         "FALSE": FALSE,
     }
-    exec(compile(module, _FILE, "exec"), namespace)
+    try:
+        code = compile(module, _FILE, "exec")
+    except RecursionError:
+        what, mend = "the program is nested too deep for the interpreter", "split its longest chain of Otherwise If"
+        raise SourceError(Problem(what, "", mend, _start(program))) from None
+    exec(code, namespace)
     _run(namespace, context.sites)
     return Run({name[2:]: plain(value) for name, value in namespace.items() if name.startswith("g_")})
+
+
+def _start(program: Program) -> Place | None:
+    return program.main[0].span.place if program.main else None
 
 
 def _run(namespace: dict[str, Any], sites: Sites) -> None:

@@ -3,21 +3,18 @@
 Prose blocks and comments are dropped here. Indentation is that of the language: a space counts one, a tab four, and
 comment lines take part; inside brackets and strings there is none. Newlines are no tokens. The lexer knows no
 grammar: it neither pairs blocks nor tells keywords from names.
-
-Gluing. In the language `i-j` is one word, and so are `N-1` and `N+M`. Where the program binds such a word, it stays
-one; where it doesn't, reading it would be an error, so it is taken for the arithmetic it looks like.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from spatial.errors import Problem, SourceError, one_of
 from spatial.logos.strings import Piece, decode, dedent
 from spatial.logos.syntax import Span
+from spatial.logos.tokens import Kind, Token, unglue
 from spatial.logos.words import (
     CODE_BLOCKS,
     IMPLICIT_MAIN,
@@ -26,27 +23,6 @@ from spatial.logos.words import (
     PROSE_BLOCKS,
     TYPE_BLOCKS,
 )
-
-Kind = Literal[
-    "word", "int", "float", "text", "template", "symbol", "stop", "indent", "dedent", "header", "end", "outside"
-]
-
-
-@dataclass(frozen=True)
-class Token:
-    """One token. `text` is as written (of a string: its content), `pieces` the literal and hole parts of a template."""
-
-    kind: Kind
-    text: str
-    span: Span
-    pieces: tuple[Piece, ...] = ()
-    glued: bool = False
-
-    @property
-    def low(self) -> str:
-        """The word in lower case, as keywords are matched; empty for other kinds."""
-        return self.text.lower() if self.kind == "word" else ""
-
 
 _LETTER = r"[^\W\d_]"
 _WORD = re.compile(rf"(?:{_LETTER}|_)\w*(?:(?<={_LETTER})-(?={_LETTER})\w+)*")
@@ -161,7 +137,8 @@ class _Lexer:
 
     def prose(self) -> None:
         """Skip prose up to a header or the end of the line; a string on one line hides a header inside it."""
-        while self.pos < (end := self.line_end()):
+        end = self.line_end()
+        while self.pos < end:
             if self.at_header():
                 self.header()
                 return
@@ -338,34 +315,6 @@ def _within_two_edits(a: str, b: str) -> bool:
     return row[-1] <= 2
 
 
-_BINDERS = frozenset({"let", "mutable", "mut", "for", "repeat", "into"})
-
-
-def _unglue(tokens: list[Token]) -> Iterator[Token]:
-    """The tokens, with glued words the program never binds taken apart."""
-    bound: set[str] = set()
-    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
-        if token.glued and (
-            (before is not None and before.low in _BINDERS)
-            or (after is not None and after.kind == "symbol" and after.text in ("=", ":"))
-            or (before is not None and before.text in ("to", "To") and after is not None and after.text == "(")
-        ):
-            bound.add(token.text)
-    for token in tokens:
-        if token.glued and token.text not in bound:
-            yield from _take_apart(token)
-        else:
-            yield token
-
-
-def _take_apart(token: Token) -> Iterator[Token]:
-    """The words, numerals and signs a glued word is made of."""
-    for found in re.finditer(r"[-+]|\d+(?!\w)|\w+", token.text):
-        kind: Kind = "symbol" if found[0] in "-+" else "int" if found[0].isdigit() else "word"
-        line, start = token.span.line, token.span.column + found.start()
-        yield Token(kind, found[0], Span(token.span.file, line, start, line, start + len(found[0])))
-
-
 def _starts_as_code(text: str) -> bool:
     """Whether a text without any header is Main: by its first word."""
     first = _PLAIN_WORD.match(text.lstrip())
@@ -391,7 +340,7 @@ def lex(files: Sequence[tuple[str, str]]) -> tuple[list[Token], list[Problem]]:
         code, indents = lexer.code, lexer.indents
         last = lexer.span(lexer.pos, lexer.pos)
     tokens += [Token("dedent", "", last) for _ in indents[1:]]
-    return [*_unglue(tokens), Token("end", "", last)], problems
+    return [*unglue(tokens), Token("end", "", last)], problems
 
 
 def lex_hole(text: str, place: Span) -> list[Token]:
@@ -403,4 +352,4 @@ def lex_hole(text: str, place: Span) -> list[Token]:
     lexer.run()
     if lexer.problems:
         raise SourceError(lexer.problems)
-    return [*_unglue(lexer.tokens), Token("end", "", lexer.span(lexer.pos, lexer.pos))]
+    return [*unglue(lexer.tokens), Token("end", "", lexer.span(lexer.pos, lexer.pos))]
