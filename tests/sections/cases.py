@@ -179,6 +179,66 @@ def layers(t: Tables) -> Tables:
     return {"y": x}
 
 
+def argmax_inputs(seed: int) -> Tables:
+    """Small integers, so that the greatest occurs several times; the second seed's are all negative."""
+    x = np.random.default_rng(seed).integers(-9, 10, (1, 1, 80)).astype(np.float32)
+    return {"x": x - 20 if seed == 1 else x}
+
+
+def argmax(t: Tables) -> Tables:
+    return {"y": np.argmax(t["x"], axis=-1).astype(np.int32)[..., None]}
+
+
+def gather_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    return {"tokens": rng.integers(0, 50, (1, 4, 1), np.int32), "table": floats(rng, 1, 50, 72)}
+
+
+def gather(t: Tables) -> Tables:
+    return {"rows": t["table"][:, t["tokens"][0, :, 0]]}
+
+
+def chunk_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    start, count = ((0, 8), (37, 3), (20, 0))[seed] if seed < 3 else (int(rng.integers(0, 33)), int(rng.integers(0, 9)))
+    return {
+        "rows": floats(rng, 1, 8, 64),
+        "start": np.full((1, 1, 1), start, np.int32),
+        "count": np.full((1, 1, 1), count, np.int32),
+        "table": floats(rng, 1, 40, 64),
+    }
+
+
+def chunk(t: Tables) -> Tables:
+    table, start, count = t["table"].copy(), int(t["start"][0, 0, 0]), int(t["count"][0, 0, 0])
+    table[0, start : start + count] = t["rows"][0, :count]
+    return {"table": table}
+
+
+def cells_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    return {"a": floats(rng, 1, 64, 96), "b": floats(rng, 1, 96, 64)}
+
+
+def scatter_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    return {"x": floats(rng, 1, 1, 64), "w": floats(rng, 1, 64, 96)}
+
+
+def integers_inputs(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+    return {
+        "a": rng.integers(-100, 101, (1, 32, 64), np.int8),
+        "b": rng.integers(-128, 128, (1, 64, 64), np.int8),
+        "bias": rng.integers(-1000, 1001, (1, 1, 64), np.int32),
+    }
+
+
+def integers(t: Tables) -> Tables:
+    c = t["a"].astype(np.int64) @ t["b"].astype(np.int64) + t["bias"]
+    return {"c": c.astype(np.int32).transpose(0, 2, 1)}
+
+
 CASES = (
     Case("product", product_inputs, product, 1e-5),
     Case("softmax", softmax_inputs, softmax, 1e-6),
@@ -188,4 +248,10 @@ CASES = (
     Case("quantised", quantised_inputs, quantised, 1e-4),
     Case("multicast", multicast_inputs, multicast, 1e-5),
     Case("layers", layers_inputs, layers, 0.0),
+    Case("argmax", argmax_inputs, argmax, 0.0),
+    Case("gather", gather_inputs, gather, 0.0),
+    Case("chunk", chunk_inputs, chunk, 0.0),
+    Case("cells", cells_inputs, product, 1e-5),
+    Case("scatter", scatter_inputs, multicast, 1e-5),
+    Case("integers", integers_inputs, integers, 0.0),
 )
