@@ -20,9 +20,9 @@ iteration at depth d:
 Ports block: a pop waits for a page, a push for room. No stage tests a queue. Depth -1 has neither turns nor item
 coordinates: its forms may use sx, sy and p only.
 
-Coordinates. t0, t1, … stand only in `items.coord`. A form of a stage at depth d may use sx and sy; from depth 0 on i0,
-i1, …; l1 … ld; p0, p1, … in what a port moves, page by page; r and c in a `Coord`. Choices among pages and cells stay in
-range on idle turns too. An expression at depth d reads pages popped at depth d or above.
+Coordinates. t0, t1, … stand only in `items.coord`. A form of a stage at depth d may use sx and sy; i0, i1, … from
+depth 0 on; l1 … ld; p0, p1, … in what a port moves, page by page; r and c in a `Coord`. Choices among pages and cells
+stay in range on idle turns too. An expression at depth d reads pages popped at depth d or above.
 
 Kinds.
   load       one out port, no value: each pushed page is read from the operand at `access`; lanes outside the binding's
