@@ -41,6 +41,13 @@ class Linear:
         """The number it stands for under `inputs`, which has every name of `terms`."""
         return self.constant + sum(factor * inputs[name] for name, factor in self.terms)
 
+    def __str__(self) -> str:
+        parts = [(f, name if abs(f) == 1 else f"{abs(f)} * {name}") for name, f in self.terms]
+        if self.constant or not parts:
+            parts.append((self.constant, str(abs(self.constant))))
+        text = "".join(f" {'-' if sign < 0 else '+'} {part}" for sign, part in parts)
+        return f"-{text[3:]}" if text.startswith(" - ") else text[3:]
+
 
 @dataclass(frozen=True)
 class Relation:
@@ -50,6 +57,11 @@ class Relation:
     left: Linear
     relation: str
     right: Linear
+
+    @property
+    def plain(self) -> str:
+        """The relation with the sizes put in, in one spelling."""
+        return f"{self.left} {self.relation} {self.right}"
 
     def holds(self, inputs: Mapping[str, int]) -> bool:
         """Whether it is true under `inputs`."""

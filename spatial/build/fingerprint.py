@@ -18,26 +18,36 @@ from spatial.build.stat_cache import StatCache
 from spatial.errors import Bug
 
 GROUND = ("errors", "numerics", "target")
-_STORE = ("build/canonical",)
+_STEP = ("build/steps/given", "build/canonical")
+_YAML = ("build/yaml_nodes", "build/schema")
+_FILES = ("build/weight_files", "build/gguf_file", "build/array_files")
 _SPEC = ("build/deployment", "build/expressions")
+_SOURCES = (*GROUND, "ir", "logos", "lift", "graph", "build/steps/sources", *_STEP)
+_AGREE = (*GROUND, "ir", "graph", "select", "build/steps/agree", *_STEP)
+_PACK = (*GROUND, "ir", *_SPEC, *_FILES, "build/fills", "build/weights", "build/pack", *_STEP)
 
 FLOORS: dict[str, tuple[str, ...]] = {
-    "index": ("errors", "build/weight_files", "build/gguf_file", "build/array_files", *_STORE),
-    "lift": (*GROUND, "ir", "logos", "graph", "lift", *_SPEC, *_STORE),
-    "agree": (*GROUND, "ir", "graph", "select", "build/agree", *_SPEC, *_STORE),
-    "lower": (*GROUND, "ir", "graph", "select", "plan", "passes", "lowering", *_STORE),
-    "pack": (*GROUND, "ir", "build/weights", "build/weight_files", "build/gguf_file", "build/array_files",
-             "build/fills", "build/pack", *_SPEC, *_STORE),
-    "link": (*GROUND, "ir", "build/link", *_SPEC, *_STORE),
-    "certify": (*GROUND, "ir", "check", *_STORE),
+    "chip": (*GROUND, "ir", "build/targets", "build/target_fields", *_YAML, "build/steps/chip", *_STEP),
+    "names": (*_SOURCES, "build/steps/names"),
+    "lift": (*_SOURCES, "build/steps/missing", "build/steps/lift"),
+    "agree": _AGREE,
+    "lower": (*_AGREE, "plan", "passes", "lowering", "build/steps/missing", "build/steps/lower"),
+    "page": (*_PACK, "graph", "build/steps/page"),
+    "index": ("errors", *_FILES, "build/steps/index", *_STEP),
+    "pack": (*_PACK, "build/steps/pack"),
+    "link": (*GROUND, "ir", "build/link", "build/image", "build/steps/link", *_STEP),
+    "certify": (*GROUND, "ir", "check", "build/image", "build/steps/certify", *_STEP),
 }  # fmt: skip
 """The floors each kind of task may import, and so is redone for. A floor that is not there yet counts as empty."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "index": ("msgpack",),
+    "chip": ("msgpack", "pyyaml"),
+    "names": ("msgpack",),
     "lift": ("mpmath", "msgpack", "numpy"),
     "agree": ("msgpack", "numpy"),
     "lower": ("ml_dtypes", "msgpack", "numpy"),
+    "page": ("ml_dtypes", "mpmath", "msgpack", "numpy"),
+    "index": ("msgpack",),
     "pack": ("gguf", "ml_dtypes", "msgpack", "numpy"),
     "link": ("msgpack",),
     "certify": ("ml_dtypes", "msgpack", "numpy"),

@@ -1,0 +1,52 @@
+"""The tasks of people who work on this repository: tests, benchmarks, golden figures.
+
+Place: beside `tasks`; a user's own repository does without. Each runs tools of the environment that doit runs in, with
+their output on standard output as it comes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from doit.exceptions import TaskFailed
+
+GOLDEN = Path("tests/data/smollm2/golden.json")
+GOLDEN_DEPLOYMENT = "llama-reference"
+
+
+def task_test() -> dict[str, Any]:
+    """Ruff, pyright and the tests."""
+    return _tools("test", ["ruff", "check", "."], ["pyright"], ["pytest", "-n", "auto", "tests"])
+
+
+def task_bench() -> dict[str, Any]:
+    """What builds and simulations cost, measured and printed."""
+    return _tools("bench", ["pytest", "-m", "", "-s", "tests/benchmarks"])
+
+
+def task_golden() -> Iterator[dict[str, Any]]:
+    """The real model as built, held to golden figures of a prompt."""
+    yield {"basename": "golden", "name": None, "doc": (task_golden.__doc__ or "").strip()}
+    for prompt in json.loads(GOLDEN.read_bytes())["prompts"] if GOLDEN.is_file() else ():
+        name = prompt["name"]
+        task = _tools("", ["pytest", "-m", "model", "-rA", f"tests/golden/test_golden.py::test_tokens[{name}]"])
+        yield {**task, "basename": "golden", "name": name, "task_dep": [f"deploy:{GOLDEN_DEPLOYMENT}"]}
+
+
+def _tools(doc: str, *commands: list[str]) -> dict[str, Any]:
+    return {"actions": [(_run, [list(commands)])], "verbosity": 2, "io": {"capture": False}, "uptodate": [False]}
+
+
+def _run(commands: list[list[str]]) -> TaskFailed | None:
+    """Run every command, whatever became of those before."""
+    failed = [
+        command[0]
+        for command in commands
+        if subprocess.run([sys.executable, "-m", *command], check=False).returncode != 0
+    ]
+    return TaskFailed(f"{' and '.join(failed)} failed") if failed else None
