@@ -71,11 +71,14 @@ def _hands_on(stage: Stage, nest: Nest, members: tuple[int, ...], s: int, level:
 
 
 def _plain(nest: Nest, state: State, at: tuple[Affine, ...]) -> bool:
-    """Whether each form is a constant, or a loop coordinate that counts its dimension through, each at most once."""
+    """Whether each form is a constant, or the coordinate of a loop inside the state's life, counted through whole.
+
+    Each coordinate at most once.
+    """
+    inner = {Affine.sym(f"l{v}"): nest.loops[v - 1] for v in range(max(state.depth, 0) + 1, nest.depth + 1)}
     symbols = [form for form in at if not form.is_const]
     return len(set(symbols)) == len(symbols) and all(
-        form.is_const or any(form == Affine.sym(f"l{v + 1}") and n == extent for v, n in enumerate(nest.loops))
-        for form, extent in zip(at, state.cells, strict=True)
+        form.is_const or inner.get(form) == extent for form, extent in zip(at, state.cells, strict=True)
     )
 
 
@@ -134,7 +137,7 @@ class Accumulators:
         """The axis each cell dimension runs along, or None where a cell is chosen in another way."""
         axes: list[int] = []
         for form, extent in zip(state.cell, state.cells, strict=True):
-            level = next((v for v in range(1, state.at + 1) if form == Affine.sym(f"l{v}")), None)
+            level = next((v for v in range(max(state.depth, 0) + 1, state.at + 1) if form == Affine.sym(f"l{v}")), None)
             if level is None or level in group.ordered or self.nest.loops[level - 1] != extent:
                 return None
             axes.append(self.nest.axis(level))
