@@ -90,7 +90,7 @@ BODY_FAULTS = [
     ("softmax", "pop q2 @1", "pop q2: q1 @1", r"queue q1: error: 2 consumers on site \(0, 0\)"),
     ("softmax", "push q2 @1", "push q1 @1", r"queue q1: error: 2 producers on site \(0, 0\)"),
     ("chunk", "queue q_valid: 8x1", "queue q_valid: 4x1", "a value of 8x1 for a page of 4x1"),
-    ("chunk", "mask valid", "mask start", "each names an in port of its own"),
+    ("chunk", "mask valid", "mask rows", "a mask of 8x32"),
     ("chunk", "convert(i32, coord(r : 8x1) < n)", "coord(r : 8x1) < n", "a value of kind bool for i32"),
     ("cells", "acc[l2] + matmul", "acc[0] + matmul", "another cell than the one it sets"),
     ("cells", "= acc[p0]", "= acc[2*p0]", "runs from 0 to 2; they are numbered 0 to 1"),
