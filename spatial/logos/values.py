@@ -191,7 +191,16 @@ def internal(value: object) -> Any:
             if convert is None:
                 what = f"a {type(value).__name__} is no value of the language"
                 raise UsageError(what, "", "give a number, bool, str, None, list or array")
+            if getattr(getattr(value, "dtype", None), "kind", "") in "iuf":
+                return _rows(convert(), int(getattr(value, "ndim", 0)))
             return internal(convert())
+
+
+def _rows(nested: Any, axes: int) -> Any:
+    """The lists of a numeric array as sequences; its numbers need no look."""
+    if axes == 0:
+        return nested
+    return Seq(nested if axes == 1 else [_rows(row, axes - 1) for row in nested])
 
 
 def plain(value: Any) -> Any:
