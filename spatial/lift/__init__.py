@@ -1,0 +1,22 @@
+"""From a LOGOS program to a tensor graph: by meaning, not by spelling.
+
+A program is executed once, symbolically: every loop body runs for one symbolic iteration and is then closed over all
+of them. In reading order:
+
+    values, arith, exact     symbolic scalars and tensors; LOGOS arithmetic on them; correctly rounded functions
+    bounds, solve            what is proved of integers; can accesses meet, who wrote an element
+    facts, state, machine    what a spec declares; variables; guards and the proof that accesses are in range
+    expressions, execute     the language
+    loops, nests, blocks     a loop as a nest of independent iterations, or as a block of instances
+    reductions, close_*      what a loop leaves in the variables it carries
+    units, hoist, joins      statements in the making: views, gathers, fills, joins
+    boxes, inside, emit      canonical boxes; the last range check; records and numbers
+    lifter                   the way through: `lift`
+
+This floor knows no chip, no layout and no file.
+"""
+
+from spatial.lift.facts import Facts, Table, UsedNames, used_names
+from spatial.lift.lifter import lift
+
+__all__ = ["Facts", "Table", "UsedNames", "lift", "used_names"]

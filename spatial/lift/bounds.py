@@ -1,0 +1,206 @@
+"""What is proved of integers: intervals, and `at least zero` under guards.
+
+Exact interval arithmetic over the linear forms of `values`; guards are linear inequalities themselves, and one or two
+of them may be subtracted. Never guesses: an unknown bound is None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from spatial.lift.values import Const, Fold, Get, Lin, Made, Node, Op, Source, Sym, Tensor, combine, plus
+
+Bounds = tuple[int | None, int | None]
+
+ANY: Bounds = (None, None)
+
+
+def add_bounds(a: Bounds, b: Bounds) -> Bounds:
+    """Bounds of a sum."""
+    return (
+        None if a[0] is None or b[0] is None else a[0] + b[0],
+        None if a[1] is None or b[1] is None else a[1] + b[1],
+    )
+
+
+def scale_bounds(a: Bounds, factor: int) -> Bounds:
+    """Bounds of a multiple."""
+    low = None if a[0] is None else a[0] * factor
+    high = None if a[1] is None else a[1] * factor
+    return (low, high) if factor >= 0 else (high, low)
+
+
+def join_bounds(a: Bounds, b: Bounds) -> Bounds:
+    """Bounds of one or the other."""
+    return (
+        None if a[0] is None or b[0] is None else min(a[0], b[0]),
+        None if a[1] is None or b[1] is None else max(a[1], b[1]),
+    )
+
+
+def _corners(a: Bounds, b: Bounds, op: object) -> Bounds:
+    if None in a or None in b:
+        return ANY
+    found = [op(x, y) for x in a for y in b]  # type: ignore[operator]
+    return min(found), max(found)
+
+
+def bounds(node: Node) -> Bounds:
+    """Proved least and greatest value of an integer."""
+    return _bounds(node, {})
+
+
+def _bounds(node: Node, memo: dict[object, Bounds]) -> Bounds:
+    if node in memo:
+        return memo[node]
+    found = _find(node, memo)
+    memo[node] = found
+    return found
+
+
+def _find(node: Node, memo: dict[object, Bounds]) -> Bounds:
+    match node:
+        case Sym():
+            return (0, node.extent - 1) if node.extent is not None else ANY
+        case Lin():
+            total: Bounds = (node.const, node.const)
+            for atom, c in node.terms:
+                total = add_bounds(total, scale_bounds(_bounds(atom, memo), c))
+            return total
+        case Get():
+            return tensor_bounds(node.tensor, memo)
+        case Fold():
+            return _fold(node, memo)
+        case Op():
+            return _op(node.fn, [_bounds(a, memo) if a.kind == "int" else ANY for a in node.args])
+        case _:
+            return ANY
+
+
+def tensor_bounds(tensor: Tensor, memo: dict[object, Bounds]) -> Bounds:
+    """Proved bounds of every element of an integer tensor."""
+    if tensor.kind != "int":
+        return ANY
+    if tensor in memo:
+        return memo[tensor]
+    match tensor:
+        case Source():
+            found: Bounds = tensor.range or ANY
+        case Made():
+            found = tensor_bounds(tensor.base, memo) if tensor.base else (None, None)
+            values = [_bounds(p.value, memo) for p in tensor.pieces]
+            if tensor.base is not None:
+                values.append(found)
+            found = values[0] if values else ANY
+            for v in values[1:]:
+                found = join_bounds(found, v)
+        case _:
+            found = ANY
+    memo[tensor] = found
+    return found
+
+
+def _fold(node: Fold, memo: dict[object, Bounds]) -> Bounds:
+    if node.arg is not None:
+        return _bounds(node.arg, memo)
+    inner = _bounds(node.value, memo)
+    if node.op == "sum":
+        count = math.prod(v.extent or 0 for v in node.vars)
+        low, high = scale_bounds(inner, count)
+        if node.guards:
+            low, high = (None if low is None else min(low, 0)), (None if high is None else max(high, 0))
+        return low, high
+    if node.op in ("max", "min"):
+        return join_bounds(inner, _bounds(node.init, memo)) if node.init is not None else inner
+    return ANY
+
+
+def _op(fn: str, args: Sequence[Bounds]) -> Bounds:
+    match fn:
+        case "mul":
+            return _corners(args[0], args[1], lambda x, y: x * y)
+        case "max":
+            (a, b), (c, d) = args
+            low = a if c is None else c if a is None else max(a, c)
+            return low, None if b is None or d is None else max(b, d)
+        case "min":
+            (a, b), (c, d) = args
+            high = b if d is None else d if b is None else min(b, d)
+            return None if a is None or c is None else min(a, c), high
+        case "abs":
+            a, b = args[0]
+            if a is None or b is None:
+                return 0, None
+            return (0 if a <= 0 <= b else min(abs(a), abs(b))), max(abs(a), abs(b))
+        case "select":
+            return join_bounds(args[1], args[2])
+        case "floordiv" | "truncdiv":
+            (a, b), (c, d) = args
+            if a is None or b is None or c is None or d is None or c <= 0:
+                return ANY
+            down = (lambda x, y: x // y) if fn == "floordiv" else (lambda x, y: int(math.copysign(abs(x) // y, x)))
+            return _corners((a, b), (c, d), down)
+        case "rem":
+            (a, b), (c, d) = args
+            if c is None or d is None or c <= 0 or a is None or b is None:
+                return ANY
+            top = d - 1
+            return max(a, -top) if a < 0 else 0, min(b, top) if b > 0 else 0
+        case _:
+            return ANY
+
+
+def guard_forms(guards: Iterable[Node]) -> list[Node]:
+    """The integers that guards say are at least zero."""
+    found: list[Node] = []
+    for g in guards:
+        match g:
+            case Op(fn="nonneg", args=(form,)):
+                found.append(form)
+            case Op(fn="and", args=(a, b)):
+                found += guard_forms((a, b))
+            case Op(fn="eq", args=(a, b)) if a.kind == b.kind == "int":
+                found += [combine(a, b, -1), combine(b, a, -1)]
+            case _:
+                pass
+    return found
+
+
+def at_least_zero(node: Node, guards: Iterable[Node] = ()) -> bool:
+    """Whether the integer is proved to be at least 0 where the guards hold."""
+    low = bounds(node)[0]
+    if low is not None and low >= 0:
+        return True
+    forms = [f for f in guard_forms(guards) if _shares(f, node)]
+    for n in (1, 2, 3):
+        for chosen in combinations(forms, n):
+            rest = node
+            for f in chosen:
+                rest = combine(rest, f, -1)
+            low = bounds(rest)[0]
+            if low is not None and low >= 0:
+                return True
+    return False
+
+
+def _shares(a: Node, b: Node) -> bool:
+    """Cheap filter: guards about other things cannot help unless chained; two links are enough."""
+    return isinstance(a, Lin) or a is b
+
+
+def decided(condition: Node, guards: Iterable[Node] = ()) -> bool | None:
+    """Whether a condition is proved true or false where the guards hold; None if neither."""
+    match condition:
+        case Const(value=value):
+            return bool(value)
+        case Op(fn="nonneg", args=(form,)):
+            known = list(guards)
+            if at_least_zero(form, known):
+                return True
+            if at_least_zero(plus(combine(Lin(0, ()), form, -1), -1), known):
+                return False
+            return None
+        case _:
+            return None

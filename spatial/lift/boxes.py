@@ -1,0 +1,341 @@
+"""The canonical box of every statement and tensor.
+
+Variables under `//` and `%` are split, variables that occur only as `n a + b` are fused; extents of made tensors are
+told by how they are accessed, not by how the source nested or flattened them: all are laid row-major on one axis and
+split again wherever every access splits. Results, tables and weights keep the extents they have outside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from spatial.lift.bounds import bounds
+from spatial.lift.rewrite import Substitution
+from spatial.lift.units import Mapper, Unit
+from spatial.lift.values import (
+    BlockValue,
+    Final,
+    Fold,
+    Get,
+    Inner,
+    Lin,
+    Node,
+    Op,
+    Piece,
+    Sym,
+    Tensor,
+    combine,
+    get,
+    int_constant,
+    integer,
+    linear,
+    parts,
+    scale,
+)
+from spatial.lift.walk import children
+
+
+def all_nodes(piece: Piece) -> Iterator[Node]:
+    """Every node of a piece once, indices included."""
+    seen: set[int] = set()
+    pending = [piece.value, *piece.pos, *piece.guards]
+    while pending:
+        n = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        yield n
+        pending += children(n)
+
+
+# ---------------------------------------------------------------- splitting and fusing variables
+
+
+def split_piece(piece: Piece) -> Piece:
+    """Splits the variables whose quotients occur, until none is left that can be."""
+    while True:
+        change = _next_split(piece)
+        if change is None:
+            return piece
+        v, outer, inner, by = change
+        piece = _replace_var(piece, v, (outer, inner), {v: combine(inner, outer, by)})
+
+
+def _next_split(piece: Piece) -> tuple[Sym, Sym, Sym, int] | None:
+    bound = {*piece.vars, *(v for n in all_nodes(piece) if isinstance(n, Fold) for v in n.vars)}
+    found: list[tuple[int, int, Sym, int]] = []
+    for n in all_nodes(piece):
+        match n:
+            case Op(fn="floordiv", args=(a, b)) if n.kind == "int":
+                m = int_constant(b)
+                if m is None or m < 2:
+                    continue
+                for atom, c in parts(a)[1]:
+                    if isinstance(atom, Sym) and atom in bound and c > 0 and m % c == 0:
+                        by = m // c
+                        if atom.extent is not None and atom.extent % by == 0 and by < atom.extent:
+                            found.append((-by, atom.serial, atom, by))
+            case _:
+                pass
+    if not found:
+        return None
+    _, _, v, by = min(found, key=lambda t: t[:2])
+    return v, Sym(v.name, (v.extent or 0) // by), Sym(v.name, by), by
+
+
+def _replace_var(piece: Piece, old: Sym, new: tuple[Sym, ...], change: dict[Sym, Node]) -> Piece:
+    """The piece with one bound variable replaced, wherever it is bound."""
+    mapper = _Renamer(Substitution(change), old, new)
+    vars = tuple(n for v in piece.vars for n in (new if v is old else (v,)))
+    return Piece(
+        vars,
+        tuple(mapper.node(g) for g in piece.guards),
+        tuple(mapper.node(i) for i in piece.pos),
+        mapper.node(piece.value),
+        piece.ordered,
+    )
+
+
+class _Renamer(Mapper):
+    """Applies a substitution below folds that bind the variable replaced."""
+
+    def __init__(self, change: Substitution, old: Sym, new: tuple[Sym, ...]) -> None:
+        super().__init__(get)
+        self.change, self.old, self.new = change, old, new
+
+    def _node(self, node: Node) -> Node:
+        if isinstance(node, Sym):
+            return self.change.node(node)
+        if isinstance(node, Fold) and self.old in node.vars:
+            from spatial.lift.values import fold
+
+            vars = tuple(n for v in node.vars for n in (self.new if v is self.old else (v,)))
+            return fold(
+                node.op,
+                vars,
+                tuple(self.node(g) for g in node.guards),
+                self.node(node.value),
+                node.order,
+                node.origin,
+                self.node(node.arg) if node.arg is not None else None,
+                self.node(node.init) if node.init is not None else None,
+            )
+        return super()._node(node)
+
+
+def fuse_piece(piece: Piece, own: Tensor, flexible: set[Tensor]) -> Piece:
+    """Fuses pairs of variables that occur only as `extent(b) * a + b`, somewhere in an index that is not ours."""
+    while True:
+        change = _next_fusion(piece, own, flexible)
+        if change is None:
+            return piece
+        a, b = change
+        fused = Sym(b.name, (a.extent or 0) * (b.extent or 0))
+        piece = _replace_var(piece, a, (), {a: integer(0)})
+        piece = _replace_var(piece, b, (fused,), {b: fused})
+
+
+def _next_fusion(piece: Piece, own: Tensor, flexible: set[Tensor]) -> tuple[Sym, Sym] | None:
+    forms = [(form, own not in flexible) for form in piece.pos]
+    indices: set[int] = set()
+    for n in all_nodes(piece):
+        if isinstance(n, Get):
+            forms += [(i, n.tensor not in flexible) for i in n.index]
+            indices |= {id(i) for i in n.index}
+    value_forms = [n for n in _value_forms(piece)]
+    forms += [(n, True) for n in value_forms]
+    groups = [piece.vars] if not piece.ordered else []
+    groups += [n.vars for n in all_nodes(piece) if isinstance(n, Fold) and n.arg is None]
+    for vars in groups:
+        for a in vars:
+            for b in vars:
+                if a is b or a.extent is None or b.extent is None:
+                    continue
+                outside = False
+                for form, fixed in forms:
+                    terms = dict(parts(form)[1])
+                    ca, cb = terms.get(a, 0), terms.get(b, 0)
+                    if ca != b.extent * cb or _buried(terms, a, b):
+                        break
+                    outside = outside or (fixed and cb != 0)
+                else:
+                    if outside:
+                        return a, b
+    return None
+
+
+def _buried(terms: dict[Node, int], a: Sym, b: Sym) -> bool:
+    """Whether a variable also stands inside an atom that is no read (reads are looked at by themselves)."""
+    return any(isinstance(t, Op) and (a in t.free or b in t.free) for t in terms)
+
+
+def _value_forms(piece: Piece) -> Iterator[Node]:
+    """The integers of a piece that are values, not indices."""
+    seen: set[int] = set()
+    pending = [piece.value, *piece.guards]
+    while pending:
+        n = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        if isinstance(n, Lin | Sym):
+            yield n
+        if not isinstance(n, Get):
+            pending += children(n)
+
+
+# ---------------------------------------------------------------- extents of made tensors
+
+
+@dataclass(eq=False)
+class Family:
+    """Tensors that must have the same extents: one alone, or what a block carries from instance to instance."""
+
+    tensors: list[Tensor]
+    dims: tuple[int, ...]
+    forms: list[Node] = field(default_factory=list[Node])
+
+
+def families(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Family]:
+    """The families whose extents are ours to choose."""
+    group: dict[Tensor, list[Tensor]] = {u: [u] for u in units}
+
+    def unite(a: Tensor, b: Tensor) -> None:
+        one, other = group.setdefault(a, [a]), group.setdefault(b, [b])
+        if one is not other:
+            one += other
+            for t in other:
+                group[t] = one
+
+    for u in units:
+        if u.base is not None:
+            unite(u, u.base)
+    for block in blocks:
+        for initial, inner, made in zip(block.initial, block.inner, block.made, strict=True):
+            unite(initial, inner)
+            unite(inner, made)
+    for t in _finals(units, blocks):
+        unite(t, t.block.inner[t.slot])
+    found: list[Family] = []
+    seen: set[int] = set()
+    for tensors in group.values():
+        if id(tensors) in seen:
+            continue
+        seen.add(id(tensors))
+        if all(isinstance(t, Unit | Inner | Final) and not (isinstance(t, Unit) and t.fixed) for t in tensors):
+            found.append(Family(tensors, tuple(d or 0 for d in tensors[0].dims or ())))
+    return found
+
+
+def _finals(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Final]:
+    found: dict[Final, None] = {}
+    for u in units:
+        if isinstance(u.base, Final):
+            found[u.base] = None
+        for p in u.pieces:
+            for n in all_nodes(p):
+                if isinstance(n, Get) and isinstance(n.tensor, Final):
+                    found[n.tensor] = None
+    for b in blocks:
+        for t in (*b.initial, *b.made):
+            if isinstance(t, Final):
+                found[t] = None
+    return list(found)
+
+
+def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> None:
+    """Gives every unit its canonical box and every made tensor its canonical extents."""
+    chosen = families(units, blocks)
+    of: dict[Tensor, Family] = {t: f for f in chosen for t in f.tensors}
+
+    def flat(tensor: Tensor, index: tuple[Node, ...]) -> Node:
+        family = of.get(tensor)
+        return get(tensor, index if family is None else _flatten(index, family.dims))
+
+    mapper = Mapper(flat)
+    for u in units:
+        family = of.get(u)
+        pieces: list[Piece] = []
+        for p in u.pieces:
+            p = split_piece(p)
+            p = mapper.piece(p)
+            if family is not None:
+                p = Piece(p.vars, p.guards, _flatten(p.pos, family.dims), p.value, p.ordered)
+            pieces.append(split_piece(fuse_piece(p, u, set(of))))
+        u.pieces = pieces
+    for u in units:
+        for p in u.pieces:
+            if u in of:
+                of[u].forms += p.pos
+            for n in all_nodes(p):
+                if isinstance(n, Get) and n.tensor in of:
+                    of[n.tensor].forms += n.index
+    for family in chosen:
+        _choose(family)
+
+    def deep(tensor: Tensor, index: tuple[Node, ...]) -> Node:
+        family = of.get(tensor)
+        return get(tensor, index if family is None or not index else _unflatten(index[0], family.dims))
+
+    mapper = Mapper(deep)
+    for u in units:
+        family = of.get(u)
+        pieces = []
+        for p in u.pieces:
+            p = mapper.piece(p)
+            if family is not None and p.pos:
+                p = Piece(p.vars, p.guards, _unflatten(p.pos[0], family.dims), p.value, p.ordered)
+            pieces.append(p)
+        u.pieces = pieces
+    for family in chosen:
+        for t in family.tensors:
+            t.dims = family.dims
+
+
+def _flatten(index: Sequence[Node], dims: Sequence[int]) -> tuple[Node, ...]:
+    if not dims:
+        return ()
+    total: Node = integer(0)
+    for i, d in zip(index, dims, strict=True):
+        total = combine(i, total, d)
+    return (total,)
+
+
+def _choose(family: Family) -> None:
+    """The finest extents along which every access splits."""
+    size = math.prod(family.dims)
+    if not family.dims:
+        return
+    candidates = sorted({abs(c) for f in family.forms for _, c in parts(f)[1]})
+    chain: list[int] = []
+    for m in candidates:
+        if 1 < m < size and size % m == 0 and all(_splits(f, m) for f in family.forms):
+            if not chain or m % chain[-1] == 0:
+                chain.append(m)
+    if size == 1 and all(int_constant(f) == 0 for f in family.forms):
+        family.dims = (1,)
+        return
+    edges = [1, *chain, size]
+    family.dims = tuple(edges[n + 1] // edges[n] for n in range(len(edges) - 1))[::-1]
+
+
+def _splits(form: Node, m: int) -> bool:
+    const, terms = parts(form)
+    rest = linear(const % m, {a: c for a, c in terms if c % m})
+    low, high = bounds(rest)
+    return low is not None and high is not None and 0 <= low and high < m
+
+
+def _unflatten(form: Node, dims: Sequence[int]) -> tuple[Node, ...]:
+    index: list[Node] = []
+    for n in range(len(dims)):
+        m = math.prod(dims[n + 1 :])
+        const, terms = parts(form)
+        index.append(linear(const // m, {a: c // m for a, c in terms if c % m == 0}))
+        form = linear(const % m, {a: c for a, c in terms if c % m})
+    return tuple(index)
+
+
+__all__ = ["Lin", "fuse_piece", "reshape", "scale", "split_piece"]

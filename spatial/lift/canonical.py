@@ -1,0 +1,224 @@
+"""Canonical form: from executed values to the graph. The order of the steps, on one screen.
+
+Units with views looked through; parts that stand alone hoisted; single readers joined; boxes split, fused and laid
+out; every access proved inside its tensor without the guards an intermediate drops; then numbered and emitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spatial.graph.ranges import with_ranges
+from spatial.ir.graph import Graph, Lifted, Shown
+from spatial.lift.boxes import reshape
+from spatial.lift.emit import Emitter
+from spatial.lift.hoist import Hoister
+from spatial.lift.inside import check_inside
+from spatial.lift.joins import join, reachable
+from spatial.lift.machine import Machine
+from spatial.lift.state import NotLifted, Seq, Text, Value
+from spatial.lift.units import Unit, Units
+from spatial.lift.values import BlockValue, Const, Final, Get, Inner, Node, Piece, Source, Sym, Tensor, constant, get
+from spatial.lift.walk import children
+from spatial.logos.show import show_value
+
+
+@dataclass(frozen=True)
+class Roots:
+    """What is read from outside: results, state tables with their last versions, lines shown."""
+
+    results: tuple[tuple[str, Seq | Node], ...]
+    state: tuple[tuple[str, Source, Seq], ...]
+    shows: tuple[Value, ...]
+
+
+def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
+    """The graph of what the roots need."""
+    units = Units()
+    results = [(name, _root(units, value, machine, name)) for name, value in roots.results]
+    state = [(name, source, _last(units, value)) for name, source, value in roots.state]
+    shows = [_shown(units, value, machine) for value in roots.shows]
+    shown = [p for line in shows for p in line if isinstance(p, Tensor)]
+    for t in (*(t for _, t in results), *shown):
+        if isinstance(t, Unit):
+            t.fixed = True
+    outside: set[Tensor] = {t for _, t in results} | {t for _, _, t in state} | set(shown)
+    for block in units.blocks.values():
+        outside |= {*block.initial, *block.made}
+    Hoister(units).run()
+    join(units, outside)
+    live = reachable(units, outside)
+    blocks = list(units.blocks.values())
+    reshape(live, blocks)
+    check_inside(live, machine.assumed)
+    live = _with_new(units, live)
+    emitter = Emitter()
+    for source in sorted(_sources(live, outside), key=lambda s: s.name):
+        emitter.source(source)
+    _emit_all(emitter, live, blocks)
+    graph = Graph(
+        tuple(emitter.tensors),
+        tuple(emitter.nodes),
+        tuple((name, emitter.number(t)) for name, t in results),
+        tuple((name, emitter.source(source), emitter.number(t)) for name, source, t in state),
+        tuple(Shown(tuple(p if isinstance(p, str) else emitter.number(p) for p in line)) for line in shows),
+    )
+    dead = sum(1 for u in units.all if u not in set(live))
+    statements = len(units.all) + units.views
+    return Lifted(with_ranges(graph), tuple(emitter.origins), statements, units.views, emitter.fills, dead, ())
+
+
+def _with_new(units: Units, live: list[Unit]) -> list[Unit]:
+    return live
+
+
+def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tensor:
+    """A value read from outside, as a tensor of its own."""
+    order = machine.tick()
+    if isinstance(value, Node):
+        if value.kind == "bool":
+            raise NotLifted(f'"{name}" is a truth value, and only numbers are tensors', "store 1 or 0", None, "write")
+        unit = units.new(name, (), value.kind, order, None)
+        unit.pieces.append(Piece((), (), (), units.mapper.node(value)))
+        unit.belong()
+        return unit
+    tensor, axes = units.tensor(value.tensor)
+    if value.whole and not axes and isinstance(tensor, Unit | Final) and value.tensor.length is None:
+        if isinstance(tensor, Unit) and not tensor.fixed and tensor.base is None:
+            return tensor
+    if value.tensor.length is not None and value.whole:
+        raise NotLifted(
+            f'"{name}" has a length known only at run time', "read a sequence of fixed length from outside", None
+        )
+    dims = value.dims
+    if dims is None or None in dims:
+        raise NotLifted(f'the shape of "{name}" is not known', "", None)
+    vars = tuple(Sym("k", d) for d in dims)
+    prefix = tuple(units.mapper.node(p) for p in value.prefix)
+    unit = units.new(name, tuple(d or 0 for d in dims), tensor.kind, order, None)
+    unit.pieces.append(Piece(vars, (), vars, units.read_unit(tensor, (*axes, *prefix, *vars))))
+    unit.belong()
+    return unit
+
+
+def _last(units: Units, value: Seq) -> Tensor:
+    return units.tensor(value.tensor)[0]
+
+
+def _shown(units: Units, value: Value, machine: Machine) -> list[str | Tensor]:
+    """A line to print: texts, and tensors for what only a run knows."""
+    if isinstance(value, Text):
+        found: list[str | Tensor] = []
+        for part in value.parts:
+            found += [part] if isinstance(part, str) else _shown(units, part, machine)
+        return found
+    if isinstance(value, Node):
+        known = constant(value)
+        if known is not None and not isinstance(known, bool):
+            return [show_value(known)]
+        return [_root(units, value, machine, "a shown value")]
+    if isinstance(value, Seq):
+        return [_root(units, value, machine, "a shown value")]
+    raise NotLifted("this is no value that can be shown", "", None)
+
+
+# ---------------------------------------------------------------- the order of statements
+
+
+def _depends(unit: Unit) -> list[Tensor]:
+    found: dict[Tensor, None] = {}
+    if unit.base is not None:
+        found[unit.base] = None
+    seen: set[int] = set()
+    pending = [n for p in unit.pieces for n in (*p.guards, *p.pos, p.value)]
+    while pending:
+        n = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        if isinstance(n, Get):
+            found[n.tensor] = None
+        pending += children(n)
+    return list(found)
+
+
+def _sources(live: list[Unit], outside: set[Tensor]) -> set[Source]:
+    found = {t for u in live for t in _depends(u) if isinstance(t, Source)}
+    return found | {t for t in outside if isinstance(t, Source)}
+
+
+def _emit_all(emitter: Emitter, live: list[Unit], blocks: list[BlockValue]) -> None:
+    """Statements in the order in which the source completes them, each after what it reads."""
+    wanted = set(live)
+    done: set[object] = set()
+
+    def need(tensor: Tensor, inside: BlockValue | None) -> None:
+        if isinstance(tensor, Final):
+            block(tensor.block)
+        elif isinstance(tensor, Unit) and tensor in wanted and tensor.block is not inside:
+            if tensor.block is None:
+                unit(tensor)
+        elif isinstance(tensor, Unit) and tensor.block is None:
+            unit(tensor)
+
+    def unit(u: Unit) -> None:
+        if u in done:
+            return
+        done.add(u)
+        for t in sorted(_depends(u), key=_order):
+            need(t, None)
+        emitter.unit(u)
+
+    def block(b: BlockValue) -> None:
+        if b in done:
+            return
+        done.add(b)
+        members = [u for u in live if u.block is b]
+        outer: dict[Tensor, None] = dict.fromkeys(b.initial)
+        for u in members:
+            outer.update(dict.fromkeys(_depends(u)))
+        for t in sorted(outer, key=_order):
+            need(t, b)
+        for t in b.made:
+            if isinstance(t, Unit) and t.block is None:
+                unit(t)
+        emitter.block(b, _sorted(members))
+
+    items: list[Unit | BlockValue] = [u for u in live if u.block is None]
+    items += blocks
+    for item in sorted(items, key=lambda i: i.order):
+        if isinstance(item, Unit):
+            unit(item)
+        else:
+            block(item)
+
+
+def _order(tensor: Tensor) -> tuple[int, int]:
+    match tensor:
+        case Unit():
+            return tensor.order, tensor.serial
+        case Final():
+            return tensor.block.order, tensor.slot
+        case _:
+            return -1, tensor.serial
+
+
+def _sorted(members: list[Unit]) -> list[Unit]:
+    """Units of a block by completion, each after what it reads."""
+    inside = set(members)
+    done: dict[Unit, None] = {}
+
+    def visit(u: Unit) -> None:
+        if u in done or u not in inside:
+            return
+        for t in sorted(_depends(u), key=_order):
+            if isinstance(t, Unit):
+                visit(t)
+        done[u] = None
+
+    for u in sorted(members, key=lambda u: (u.order, u.serial)):
+        visit(u)
+    return list(done)
+
+
+__all__ = ["Const", "Inner", "Roots", "canonical_graph", "get"]

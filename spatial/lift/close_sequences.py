@@ -1,0 +1,344 @@
+"""Closing a loop over the sequences it writes: which version each read means, and the pieces of the next version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from spatial.lift import arith
+from spatial.lift.bounds import at_least_zero, bounds, guard_forms
+from spatial.lift.combine import combined
+from spatial.lift.machine import Machine
+from spatial.lift.reductions import Term, match
+from spatial.lift.rewrite import Substitution
+from spatial.lift.solve import can_meet, element, injective, renamed
+from spatial.lift.state import NotLifted, Seq, whole_of
+from spatial.lift.values import (
+    TRUE,
+    Get,
+    Made,
+    Node,
+    Piece,
+    Start,
+    Sym,
+    Tensor,
+    combine,
+    get,
+    int_constant,
+    parts,
+    plus,
+    scale,
+)
+from spatial.lift.walk import reads_below, tensor_nodes
+from spatial.lift.writes import put
+
+if TYPE_CHECKING:
+    from spatial.lift.nests import Carry, Closing
+
+
+@dataclass(eq=False)
+class Written:
+    """A sequence the loop writes in place: its pieces of one iteration, terms of those that accumulate."""
+
+    carry: Carry
+    start: Start
+    exit: Made
+    terms: dict[Piece, Term] = field(default_factory=dict[Piece, Term])
+    selves: set[Get] = field(default_factory=set[Get])
+    after: set[Start] = field(default_factory=set[Start])
+    """Sequences whose version after the loop its pieces read."""
+    new: Made | None = None
+
+
+def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
+    """Gives every written sequence its value after the loop; what each read of a stand-in means."""
+    open_ = [k for k in c.carries if isinstance(k.start, Start) and not k.closed and isinstance(k.exit, Seq)]
+    starts = frozenset(k.start for k in open_ if isinstance(k.start, Start))
+    written: list[Written] = []
+    anew: list[Carry] = []
+    for k in open_:
+        assert isinstance(k.exit, Seq) and isinstance(k.start, Start)
+        exit = whole_of(k.exit, c.order, c.span)
+        k.exit = Seq(exit)
+        if isinstance(exit, Made) and exit.base is k.start:
+            written.append(_written(k, k.start, exit, c))
+        elif _rooted(exit, starts) is k.start:
+            raise _overlap(k, c)
+        else:
+            anew.append(k)
+    reads = _resolve(written, c, starts)
+    for k in anew:
+        _close_anew(k, c, reads, starts)
+    for w in written:
+        assert w.new is not None
+        w.carry.final = Seq(w.new)
+        w.carry.closed = True
+    return reads
+
+
+def _rooted(tensor: Tensor, starts: frozenset[Start]) -> Start | None:
+    while isinstance(tensor, Made) and tensor.base is not None:
+        tensor = tensor.base
+    return tensor if isinstance(tensor, Start) and tensor in starts else None
+
+
+def _overlap(k: Carry, c: Closing) -> NotLifted:
+    return NotLifted(
+        f'an iteration writes items of "{k.cell.name}" at places that may coincide',
+        "write every item once, or into a sequence of its own",
+        c.span,
+        "write",
+    )
+
+
+def _written(k: Carry, start: Start, exit: Made, c: Closing) -> Written:
+    w = Written(k, start, exit)
+    for p in exit.pieces:
+        if k.growth or any(c.v in i.free for i in p.pos):
+            continue
+        own = get(start, p.pos)
+        if own in reads_below((p.value,), frozenset((start,))):
+            term = match(p.value, own)
+            if term is not None:
+                w.terms[p] = term
+                w.selves.add(own)
+    return w
+
+
+def _nodes_of(w: Written) -> Iterable[Node]:
+    for p in w.exit.pieces:
+        yield from p.pos
+        yield from p.guards
+        term = w.terms.get(p)
+        if term is None:
+            yield p.value
+        else:
+            yield term.value
+            yield from term.guards
+
+
+def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> dict[Get, Node]:
+    """Decides every read of a stand-in, and makes the versions after the loop in an order that defines each."""
+    by_start = {w.start: w for w in written}
+    reads: dict[Get, Node] = {}
+    later: dict[Get, Written] = {}
+    others: list[Node | Tensor] = []
+    for k in c.carries:
+        if isinstance(k.exit, Node):
+            others.append(k.exit)
+        elif isinstance(k.exit, Seq) and not any(w.carry is k for w in written):
+            others.append(k.exit.tensor)
+    consumers: list[tuple[Written | None, list[Get]]] = [
+        (w, reads_below(_nodes_of(w), starts)) for w in written
+    ]
+    consumers.append((None, reads_below(others, starts)))
+    for user, found in consumers:
+        for r in found:
+            root = _rooted(r.tensor, starts)
+            w = by_start.get(root) if root is not None else None
+            if root is None or w is None:
+                continue
+            if r not in reads and r not in later:
+                when = _version(r, w, c)
+                if when == "before":
+                    assert isinstance(w.carry.entry, Seq)
+                    reads[r] = element(w.carry.entry.tensor, r.index, c.known)
+                else:
+                    later[r] = w
+            if r in later and user is not None:
+                user.after.add(w.start)
+    left = list(written)
+    while left:
+        ready = [w for w in left if all(by_start[s].new is not None for s in w.after)]
+        if not ready:
+            raise _recurrence(left[0], c)
+        for w in ready:
+            known = {r: get(o.new, r.index) for r, o in later.items() if o.new is not None}
+            w.new = _close_written(w, c, {**reads, **known})
+            left.remove(w)
+    for r, w in later.items():
+        assert w.new is not None
+        reads[r] = element(w.new, r.index, c.known)
+    return reads
+
+
+def _recurrence(w: Written, c: Closing) -> NotLifted:
+    return NotLifted(
+        f'an iteration reads an item of "{w.carry.cell.name}" that another iteration writes: a recurrence',
+        "write into a second sequence, or compute each item from the inputs alone",
+        c.span,
+    )
+
+
+def _version(r: Get, w: Written, c: Closing) -> str:
+    """ "before" or "after": which version of a written sequence a read means."""
+    done = _places(r.tensor)
+    earlier = later = False
+    for p in w.exit.pieces:
+        first = (tuple(p.pos), p.vars) in done
+        earlier = earlier or _hits(p, r, c, w, 0 if first else -1, before=True)
+        later = later or _hits(p, r, c, w, 1 if first else 0, before=False)
+    if not earlier:
+        return "before"
+    if not later:
+        return "after"
+    raise _recurrence(w, c)
+
+
+def _places(tensor: Tensor) -> set[tuple[tuple[Node, ...], tuple[Sym, ...]]]:
+    return {(tuple(p.pos), p.vars) for p in tensor.pieces} if isinstance(tensor, Made) else set()
+
+
+def _hits(p: Piece, r: Get, c: Closing, w: Written, offset: int, before: bool) -> bool:
+    """Whether the piece, in an iteration v' ≤ v + offset (`before`) or v' ≥ v + offset, may hit what `r` reads in v."""
+    change, fresh = renamed(p, (c.v,))
+    other = fresh[c.v]
+    gap = combine(c.v, other, -1) if before else combine(other, c.v, -1)
+    gap = plus(gap, offset if before else -offset)
+    differences = [combine(change.node(x), y, -1) for x, y in zip(p.pos, r.index, strict=True)]
+    guards = guard_forms((*(change.node(g) for g in p.guards), change.node(c.guard), c.guard))
+    return can_meet(differences, (gap, *guards))
+
+
+# ---------------------------------------------------------------- the next version
+
+
+def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
+    k = w.carry
+    assert isinstance(k.entry, Seq)
+    entry = k.entry.tensor
+    change = Substitution({}, None, reads)
+    closed: list[Piece] = []
+    for p in w.exit.pieces:
+        if p in w.terms:
+            closed.append(_accumulated(w, p, c, change, entry))
+        else:
+            closed.append(_written_once(w, p, c, change))
+    _check_apart(w, c)
+    if k.growth or (isinstance(w.start.length, Sym) and w.start.length.carried):
+        return _grown(w, c, entry, closed)
+    result = entry
+    for p in closed:
+        result = put(result, p, c.order, c.span, k.cell.name, c.known)
+    assert isinstance(result, Made)
+    return result
+
+
+def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: Tensor) -> Piece:
+    """`y[p] = y[p] op e` over the iterations."""
+    term = w.terms[p]
+    if p.guards and any(c.v in g.free for g in p.guards):
+        term = Term(term.op, term.value, (*term.guards, *p.guards), term.test, term.strict)
+        guards: tuple[Node, ...] = ()
+    else:
+        guards = p.guards
+    own = element(entry, p.pos, c.known)
+    value = combined(c, own, change, term)
+    return Piece(p.vars, tuple(change.node(g) for g in guards), p.pos, value)
+
+
+def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Piece:
+    pos = tuple(change.node(i) for i in p.pos)
+    guards = tuple(change.node(g) for g in p.guards)
+    value = change.node(p.value)
+    if w.start.free & (value.free | frozenset().union(*(i.free for i in pos))):
+        raise _recurrence(w, c)
+    growing = bool(w.carry.growth)
+    if not growing and not any(c.v in i.free for i in pos):
+        if c.last is None or any(c.v in g.free for g in guards):
+            raise NotLifted(
+                f'every iteration overwrites one item of "{w.carry.cell.name}", and which is the last is not known',
+                "write after the loop",
+                c.span,
+                "write",
+            )
+        final = Substitution({c.v: c.last})
+        return Piece(p.vars, tuple(final.node(g) for g in guards), pos, final.node(value))
+    extra = () if growing or c.guard is TRUE else (c.guard,)
+    piece = Piece((c.v, *p.vars), (*extra, *guards), pos, value, p.ordered)
+    if p.ordered or injective(piece):
+        return piece
+    if any(not isinstance(a, Sym) for i in pos for a, _ in parts(i)[1]):
+        return Piece(piece.vars, piece.guards, pos, value, True)
+    raise NotLifted(
+        f'several iterations write the same item of "{w.carry.cell.name}"',
+        "write every item once, or add to it",
+        c.span,
+        "write",
+    )
+
+
+def _check_apart(w: Written, c: Closing) -> None:
+    """Different pieces never write one item in different iterations."""
+    pieces = w.exit.pieces
+    for n, a in enumerate(pieces):
+        for b in pieces[:n]:
+            if a in w.terms and b in w.terms and a.pos == b.pos:
+                continue
+            change, fresh = renamed(b, (c.v,))
+            differences = [combine(x, change.node(y), -1) for x, y in zip(a.pos, b.pos, strict=True)]
+            guards = guard_forms((*a.guards, *(change.node(g) for g in b.guards)))
+            for sign in (1, -1):
+                gap = plus(scale(combine(fresh[c.v], c.v, -1), sign), -1)
+                if can_meet(differences, (gap, *guards)):
+                    raise _overlap(w.carry, c)
+
+
+def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
+    """A sequence that grew by the same number of items every iteration."""
+    from spatial.lift.nests import length_of
+
+    k = w.carry
+    assert isinstance(k.entry, Seq)
+    if not at_least_zero(c.trip, c.known):
+        raise NotLifted(
+            f'the length of "{k.cell.name}" is not known: the loop may run a negative number of times',
+            "bound the loop so that its count is proved not to be negative",
+            c.span,
+            "write",
+        )
+    length = combine(length_of(k.entry), scale(c.trip, k.growth))
+    n = int_constant(length)
+    box = n if n is not None else bounds(length)[1]
+    dims = (box, *w.exit.dims[1:]) if w.exit.dims else None
+    run_time = None if n is not None else length
+    base: Tensor | None
+    match entry:
+        case Start():
+            base = entry
+        case Made() if entry.base is None or isinstance(entry.base, Start):
+            base, pieces = entry.base, [*entry.pieces, *pieces]
+        case _:
+            raise NotLifted("this sequence cannot grow", "build a new one", c.span, "write")
+    if isinstance(base, Start):
+        dims = (None, *dims[1:]) if dims else None
+    made = Made(k.cell.name, dims or (), base, tuple(pieces), c.order, c.span, run_time)
+    if dims is None:
+        made.dims = None
+    return made
+
+
+def _close_anew(k: Carry, c: Closing, reads: dict[Get, Node], starts: frozenset[Start]) -> None:
+    """A sequence every iteration sets anew, never reading what it was."""
+    from spatial.lift.state import Poison
+
+    assert isinstance(k.exit, Seq) and isinstance(k.start, Start)
+    for other in c.carries:
+        value = other.exit
+        free = value.free if isinstance(value, Node) else value.tensor.free if isinstance(value, Seq) else frozenset()
+        if k.start in free:
+            raise NotLifted(
+                f'"{k.cell.name}" is computed from what it was in the iteration before: a recurrence',
+                "",
+                c.span,
+            )
+    exit = Substitution({}, None, reads).tensor(k.exit.tensor)
+    if c.last is None:
+        k.final = Poison(f'the value of "{k.cell.name}" after the loop depends on how often it runs')
+    else:
+        k.final = Seq(Substitution({c.v: c.last}).tensor(exit))
+    k.closed = True
+
+
+__all__ = ["arith", "close_sequences", "tensor_nodes"]

@@ -1,0 +1,78 @@
+"""The value of a reduction after its loop: the entry value and the fold of the terms, put together."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from spatial.lift import arith
+from spatial.lift.reductions import Term
+from spatial.lift.rewrite import Substitution
+from spatial.lift.state import NotLifted
+from spatial.lift.values import TRUE, Node, Op, Sym, constant, fold, plus, raw_op
+
+if TYPE_CHECKING:
+    from spatial.lift.nests import Closing
+
+_WORST = {"max": -math.inf, "min": math.inf}
+
+
+def combined(c: Closing, entry: Node, change: Substitution, term: Term) -> Node:
+    """`entry op term(0) op term(1) …`, the entry dropped where it is the identity or repeats a term."""
+    guards = tuple(g for g in (c.guard, *(change.node(g) for g in term.guards)) if g is not TRUE)
+    value = change.node(term.value)
+    v = c.v
+    free = value.free | frozenset().union(*(g.free for g in guards))
+    peeled = _peeled(c, entry, value, guards)
+    if peeled is not None:
+        v, value, guards = peeled
+        return fold(term.op, (v,), guards, value, c.order, c.span)
+    if v not in free and term.op in ("sum", "product"):
+        raise NotLifted("a loop repeats one and the same term", "multiply instead", c.span)
+    if term.op in ("max", "min"):
+        sure = c.runs and len(guards) == (c.guard is not TRUE)
+        if sure and (constant(entry) == _WORST[term.op] or _repeats(c, entry, value)):
+            return fold(term.op, (v,), guards, value, c.order, c.span)
+        if sure:
+            return arith.extreme(term.op, entry, fold(term.op, (v,), guards, value, c.order, c.span))
+        return fold(term.op, (v,), guards, value, c.order, c.span, init=entry)
+    if value.kind == "float" and entry.kind == "int":
+        if not c.runs:
+            raise NotLifted("the result is an Int where the loop runs no time", "start it as 0.0", c.span)
+        entry = arith.to_float(entry)
+    # A term that is subtracted is added with its sign changed once, after the fold.
+    negative = isinstance(value, Op) and value.fn == "neg"
+    if negative and isinstance(value, Op):
+        value = value.args[0]
+    total = fold(term.op, (v,), guards, value, c.order, c.span)
+    if term.op == "product":
+        return total if constant(entry) == 1 else arith.mul(entry, total)
+    if constant(entry) == 0:
+        return raw_op("neg", (total,), total.kind) if negative else total
+    return arith.sub(entry, total) if negative else arith.add(entry, total)
+
+
+def _repeats(c: Closing, entry: Node, value: Node) -> bool:
+    """Whether a maximum starts from its first term."""
+    return Substitution({c.v: plus(_zero(), 0)}).node(value) is entry
+
+
+def _peeled(
+    c: Closing, entry: Node, value: Node, guards: tuple[Node, ...]
+) -> tuple[Sym, Node, tuple[Node, ...]] | None:
+    """The loop with one iteration more at its front, where `entry` is what it would add there."""
+    if c.v not in value.free or len(guards) > (c.guard is not TRUE) or c.v.extent is None:
+        return None
+    if constant(entry) is not None:
+        return None
+    if Substitution({c.v: plus(_zero(), -1)}).node(value) is not entry:
+        return None
+    longer = Sym(c.v.name, c.v.extent + 1)
+    change = Substitution({c.v: plus(longer, -1)})
+    return longer, change.node(value), tuple(g for g in (change.node(g) for g in guards) if g is not TRUE)
+
+
+def _zero() -> Node:
+    from spatial.lift.values import ZERO
+
+    return ZERO

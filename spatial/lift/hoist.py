@@ -1,0 +1,323 @@
+"""Parts of a statement that become statements of their own.
+
+Indirect reads inside an expression (gathers), closed forms (fills), operations over fewer variables than their
+statement, reductions that cannot stay, and run-time indices that are more than one element of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spatial.lift.rewrite import Substitution
+from spatial.lift.units import Mapper, Unit, Units, is_affine
+from spatial.lift.values import (
+    Const,
+    Fold,
+    Get,
+    Instance,
+    Lin,
+    Node,
+    Op,
+    Piece,
+    Source,
+    Sym,
+    Tensor,
+    combine,
+    fold,
+    get,
+    integer,
+    linear,
+    parts,
+    scale,
+)
+from spatial.lift.walk import children
+
+
+class Hoister:
+    """Rewrites units until no expression holds a part that must stand alone."""
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self.memo: dict[Node, Node] = {}
+
+    def run(self) -> None:
+        """Hoists in every unit, in new ones too; then decides which reductions stay."""
+        for unit in self.units.all:
+            self.register(unit)
+        at = 0
+        while at < len(self.units.all):
+            self.unit(self.units.all[at])
+            at += 1
+        self.folds()
+
+    def register(self, unit: Unit) -> None:
+        """What a unit computes need not be computed again where the same iteration needs it."""
+        if len(unit.pieces) != 1 or unit.base is not None or is_fill(unit):
+            return
+        p = unit.pieces[0]
+        if isinstance(p.value, Op | Fold) and p.value.kind != "bool" and frozenset(p.pos) >= frozenset(p.vars):
+            self.memo.setdefault(p.value, get(unit, p.pos))
+
+    def known(self, node: Node, unit: Unit) -> Node | None:
+        """The read of a unit, other than `unit`, that holds an expression."""
+        found = self.memo.get(node)
+        if isinstance(found, Get) and found.tensor is not unit:
+            return found
+        return None
+
+    def unit(self, unit: Unit) -> None:
+        """Hoists the parts of one unit (its reductions stay in place for now)."""
+        if is_fill(unit):
+            unit.pieces = [_plain(p) for p in unit.pieces]
+            return
+        pieces: list[Piece] = []
+        for p in unit.pieces:
+            box = frozenset(p.vars)
+            pos = tuple(self.index(i, unit) for i in p.pos)
+            guards = tuple(self.condition(g, unit) for g in p.guards)
+            value = p.value
+            if isinstance(value, Get) and not all(is_affine(i) for i in value.index):
+                value = get(value.tensor, tuple(self.index(i, unit) for i in value.index))  # a gather, already alone
+            else:
+                value = self.value(value, box, unit)
+            pieces.append(Piece(p.vars, guards, pos, value, p.ordered))
+        unit.pieces = pieces
+        unit.belong()
+
+    # -- expressions
+
+    def value(self, node: Node, box: frozenset[Sym], unit: Unit, top: bool = False) -> Node:
+        """An expression over the variables `box`, its hoistable parts replaced by reads."""
+        mine = axes_of(node, box)
+        found = self.known(node, unit) if isinstance(node, Op | Fold) else None
+        if found is not None:
+            return found
+        match node:
+            case Const() | Sym():
+                return node
+            case Get():
+                index = tuple(self.index(i, unit) for i in node.index)
+                read = get(node.tensor, index)
+                if all(is_affine(i) for i in node.index):
+                    return read
+                return self.alone(read, mine, unit)
+            case Op() if node.kind == "float" and node.free and node.fn != "float" and is_closed(node):
+                return self.alone(node, free_axes(node), unit)
+            case Op() if node.kind != "bool" and not top and len(mine) < len(box) and not is_closed(node):
+                return self.alone(node, mine, unit)
+            case Op():
+                return _same_or(node, tuple(self.value(a, box, unit) for a in node.args))
+            case Lin():
+                total: Node = integer(node.const)
+                for atom, c in node.terms:
+                    total = combine(total, scale(self.value(atom, box, unit), c))
+                return total
+            case Fold():
+                return self.fold(node, box, unit)
+            case _:
+                return node
+
+    def fold(self, node: Fold, box: frozenset[Sym], unit: Unit) -> Node:
+        """A reduction, its own parts hoisted; one inside another stands alone."""
+        inner = frozenset(node.vars) | frozenset(axes_of(node, box))
+
+        def part(value: Node) -> Node:
+            return self.nested(self.value(value, inner, unit, top=True), inner, unit)
+
+        return fold(
+            node.op,
+            node.vars,
+            tuple(self.condition(g, unit) for g in node.guards),
+            part(node.value),
+            node.order,
+            node.origin,
+            part(node.arg) if node.arg is not None else None,
+            self.value(node.init, frozenset(axes_of(node, box)), unit, top=True) if node.init is not None else None,
+        )
+
+    def nested(self, node: Node, box: frozenset[Sym], unit: Unit) -> Node:
+        """Reductions inside an expression that must have none."""
+        match node:
+            case Fold():
+                return self.alone(node, axes_of(node, box), unit)
+            case Op():
+                return _same_or(node, tuple(self.nested(a, box, unit) for a in node.args))
+            case Lin():
+                total: Node = integer(node.const)
+                for atom, c in node.terms:
+                    total = combine(total, scale(self.nested(atom, box, unit), c))
+                return total
+            case _:
+                return node
+
+    def condition(self, node: Node, unit: Unit) -> Node:
+        """A condition: its indices put right, nothing else moved."""
+        return Mapper(lambda t, index: get(t, tuple(self.index(i, unit) for i in index))).node(node)
+
+    def index(self, node: Node, unit: Unit) -> Node:
+        """An index with at most one run-time term, and that a direct read of a table."""
+        const, terms = parts(node)
+        box = {a: c for a, c in terms if is_affine(a)}
+        rest = {a: c for a, c in terms if a not in box}
+        if not rest:
+            return node
+        if len(rest) == 1:
+            ((atom, c),) = rest.items()
+            if isinstance(atom, Get) and all(is_affine(i) for i in atom.index):
+                return node
+            moved = self.alone(self.value(atom, frozenset(), unit, top=True), free_axes(atom), unit)
+            return combine(linear(const, box), scale(moved, c))
+        run_time = linear(0, rest)
+        moved = self.alone(self.value(run_time, frozenset(), unit, top=True), free_axes(run_time), unit)
+        return combine(linear(const, box), moved)
+
+    # -- standing alone
+
+    def alone(self, node: Node, axes: Iterable[Sym], reader: Unit) -> Node:
+        """A unit of its own for an expression, over `axes`; the read that takes its place."""
+        found = self.known(node, reader)
+        if found is not None:
+            return found
+        vars = tuple(sorted(axes, key=lambda s: s.serial))
+        fresh = tuple(Sym(v.name, v.extent) for v in vars)
+        folds = [n.order for n in below(node) if isinstance(n, Fold)]
+        order = max(folds) if folds else reader.order
+        origin = next((n.origin for n in below(node) if isinstance(n, Fold)), reader.origin)
+        unit = self.units.new(reader.name, tuple(v.extent or 0 for v in vars), node.kind, order, origin)
+        change = Substitution(dict(zip(vars, fresh, strict=True)))
+        unit.pieces.append(Piece(fresh, (), fresh, change.node(node)))
+        unit.belong()
+        read = get(unit, vars)
+        self.memo[node] = read
+        return read
+
+    def folds(self) -> None:
+        """A reduction stays where it is alone in its statement and over all its variables; else it stands alone."""
+        users: dict[Node, int] = {}
+        for unit in self.units.all:
+            for f in {f for p in unit.pieces for f in outer_folds(p.value)}:
+                users[f] = users.get(f, 0) + 1
+        at = 0
+        while at < len(self.units.all):
+            unit = self.units.all[at]
+            at += 1
+            pieces: list[Piece] = []
+            for p in unit.pieces:
+                found = outer_folds(p.value)
+                box = frozenset(p.vars)
+                if len(found) == 1 and axes_of(found[0], box) == box and users.get(found[0], 1) == 1:
+                    pieces.append(p)
+                    continue
+                if p.value in found:
+                    pieces.append(p)
+                    continue
+                change = {f: self.alone(f, axes_of(f, box), unit) for f in found}
+                value = _replace(p.value, change)
+                pieces.append(Piece(p.vars, p.guards, p.pos, value, p.ordered))
+            unit.pieces = pieces
+
+
+def _replace(node: Node, change: dict[Fold, Node]) -> Node:
+    match node:
+        case Fold():
+            return change.get(node, node)
+        case Op():
+            return _same_or(node, tuple(_replace(a, change) for a in node.args))
+        case Lin():
+            total: Node = integer(node.const)
+            for atom, c in node.terms:
+                total = combine(total, scale(_replace(atom, change), c))
+            return total
+        case _:
+            return node
+
+
+def _same_or(node: Op, args: tuple[Node, ...]) -> Node:
+    from spatial.lift.arith import rebuild
+
+    return node if args == node.args else rebuild(node.fn, args, node.kind)
+
+
+def below(node: Node) -> Iterable[Node]:
+    """The node and everything in it, indices included."""
+    seen: set[int] = set()
+    pending = [node]
+    while pending:
+        n = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        yield n
+        pending += children(n)
+
+
+def outer_folds(node: Node) -> list[Fold]:
+    """The reductions of a value that are in no other, each once."""
+    found: dict[Fold, None] = {}
+    seen: set[int] = set()
+    pending = [node]
+    while pending:
+        n = pending.pop()
+        if id(n) in seen or isinstance(n, Get):
+            continue
+        seen.add(id(n))
+        if isinstance(n, Fold):
+            found[n] = None
+        else:
+            pending += children(n)[::-1]
+    return list(found)
+
+
+def axes_of(node: Node, box: frozenset[Sym]) -> frozenset[Sym]:
+    """The variables of `box` in an expression."""
+    return frozenset(s for s in node.free if isinstance(s, Sym) and s in box)
+
+
+def free_axes(node: Node) -> frozenset[Sym]:
+    """All box variables in an expression (the instance number of a block too, for a closed form)."""
+    closed = is_closed(node)
+    return frozenset(s for s in node.free if isinstance(s, Sym) and (closed or not isinstance(s, Instance)))
+
+
+def is_closed(node: Node) -> bool:
+    """Whether an expression is of loop variables and constants alone (fills included)."""
+    return all(_closed_leaf(n) for n in below(node))
+
+
+def _closed_leaf(node: Node) -> bool:
+    match node:
+        case Fold():
+            return False
+        case Get(tensor=Unit() as unit):
+            return is_fill(unit)
+        case Get():
+            return False
+        case _:
+            return True
+
+
+def is_fill(unit: Unit) -> bool:
+    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form."""
+    if unit.base is not None or len(unit.pieces) != 1 or unit.pieces[0].guards:
+        return False
+    p = unit.pieces[0]
+    return not p.ordered and is_closed(p.value) and all(isinstance(s, Sym) for s in p.value.free)
+
+
+def _plain(piece: Piece) -> Piece:
+    """A fill's piece with the fills it reads put in their place."""
+
+    def inline(tensor: Tensor, index: tuple[Node, ...]) -> Node:
+        from spatial.lift.solve import lands
+
+        if isinstance(tensor, Unit):
+            own = _plain(tensor.pieces[0])
+            point = lands(own, index)
+            if point is not None:
+                return Substitution(point).node(own.value)
+        return get(tensor, index)
+
+    return Piece(piece.vars, piece.guards, piece.pos, Mapper(inline).node(piece.value), piece.ordered)
+
+
+__all__ = ["Hoister", "Source", "is_fill"]

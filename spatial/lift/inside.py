@@ -1,0 +1,55 @@
+"""The last look at safety: every access of every statement lies in its tensor for the whole box.
+
+An intermediate is computed for its whole box, guards of loops dropped; so each of its accesses must be in range
+without them. Guards count only in reductions and on writes, where they survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spatial.lift.bounds import at_least_zero
+from spatial.lift.state import NotLifted
+from spatial.lift.units import Unit
+from spatial.lift.values import Fold, Get, Node, combine, integer, plus
+from spatial.lift.walk import children
+from spatial.logos.syntax import Span
+
+
+def check_inside(units: Sequence[Unit], assumed: tuple[Node, ...]) -> None:
+    """Refuses the first access that may leave its tensor."""
+    for unit in units:
+        for p in unit.pieces:
+            known = (*assumed, *p.guards)
+            for axis, index in enumerate(p.pos):
+                _prove(index, unit.shape[axis], known, unit, unit.name)
+            for n in (*p.guards, *p.pos, p.value):
+                _check(n, known, unit)
+
+
+def _check(node: Node, known: tuple[Node, ...], unit: Unit) -> None:
+    seen: set[int] = set()
+    pending: list[tuple[Node, tuple[Node, ...]]] = [(node, known)]
+    while pending:
+        n, guards = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        if isinstance(n, Get):
+            for axis, index in enumerate(n.index):
+                extent = n.tensor.dims[axis] if n.tensor.dims is not None else None
+                _prove(index, extent or 0, guards, unit, n.tensor.name)
+        inner = (*guards, *n.guards) if isinstance(n, Fold) else guards
+        pending += [(c, inner) for c in children(n)]
+
+
+def _prove(index: Node, extent: int, guards: tuple[Node, ...], unit: Unit, name: str) -> None:
+    if at_least_zero(index, guards) and at_least_zero(plus(combine(integer(extent), index, -1), -1), guards):
+        return
+    span = unit.origin if isinstance(unit.origin, Span) else None
+    raise NotLifted(
+        f'an index of "{name}" is in range only under a condition that its statement does not keep',
+        "index so that every item of the loop's whole range exists, or read inside a sum, maximum or minimum",
+        span,
+        "read",
+    )

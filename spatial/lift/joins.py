@@ -1,0 +1,206 @@
+"""Joining: a map or a reduction with one reader, on the reader's own domain, becomes part of the reader.
+
+Readers are counted over units; a result, a carried tensor or a state's last version has a reader outside. This
+version joins so that products stay recognisable: maps first, until nothing more joins; then a reduction joins the map
+that alone reads it if that map holds no other reduction and reads no other that could join; a copy of a whole
+tensor of several pieces takes the pieces over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spatial.lift.hoist import is_fill, outer_folds
+from spatial.lift.rewrite import Substitution
+from spatial.lift.units import Mapper, Unit, Units, is_affine
+from spatial.lift.values import Fold, Get, Node, Piece, Sym, Tensor, get
+from spatial.lift.walk import children
+
+
+@dataclass(frozen=True)
+class Use:
+    """A read of a unit: by which piece of which unit, over which variables, inside a reduction or not."""
+
+    reader: Unit
+    piece: Piece
+    read: Get
+    box: frozenset[Sym]
+    place: str
+    """ "value", "fold", or "other" (an index, a condition, a base)."""
+
+
+def join(units: Units, outside: set[Tensor]) -> None:
+    """Joins what can be joined; `outside`: tensors read from outside."""
+    while _round(units, outside, _map_joins):
+        pass
+    _round(units, outside, _fold_joins)
+    _round(units, outside, _copy_joins)
+
+
+def _round(units: Units, outside: set[Tensor], choose: object) -> bool:
+    live = reachable(units, outside)
+    uses = _uses(live)
+    done = False
+    touched: set[Unit] = set()
+    for unit in live:
+        mine = uses.get(unit, [])
+        if unit in outside or unit.base is not None or len(mine) != 1 or is_fill(unit):
+            continue
+        use = mine[0]
+        if use.reader in touched or unit in touched or use.reader.block is not unit.block:
+            continue
+        if not _own_domain(unit, use):
+            continue
+        if choose(unit, use, uses, outside):  # type: ignore[operator]
+            touched |= {use.reader, unit}
+            done = True
+    return done
+
+
+def reachable(units: Units, outside: set[Tensor]) -> list[Unit]:
+    """Units that something outside needs, in the order they were made."""
+    seen: set[Tensor] = set()
+    pending = list(outside)
+    while pending:
+        t = pending.pop()
+        if t in seen:
+            continue
+        seen.add(t)
+        if isinstance(t, Unit):
+            if t.base is not None:
+                pending.append(t.base)
+            for p in t.pieces:
+                for n in (*p.guards, *p.pos, p.value):
+                    pending += [r.tensor for r, _, _ in _reads(n, frozenset(), "value")]
+        block = getattr(t, "block", None)
+        if block is not None:
+            pending += [*block.initial, *block.made]
+    return [u for u in units.all if u in seen]
+
+
+def _uses(live: list[Unit]) -> dict[Unit, list[Use]]:
+    found: dict[Unit, list[Use]] = {}
+    for unit in live:
+        if isinstance(unit.base, Unit):
+            dummy = Piece((), (), (), get(unit.base, ()))
+            found.setdefault(unit.base, []).append(Use(unit, dummy, get(unit.base, ()), frozenset(), "other"))  # type: ignore[arg-type]
+        for p in unit.pieces:
+            box = frozenset(p.vars)
+            reads = [r for n in (*p.guards, *p.pos) for r in _reads(n, box, "other")]
+            reads += _reads(p.value, box, "value")
+            for read, inner, place in dict.fromkeys(reads):
+                if isinstance(read.tensor, Unit):
+                    found.setdefault(read.tensor, []).append(Use(unit, p, read, inner, place))
+    return found
+
+
+def _reads(node: Node, box: frozenset[Sym], place: str) -> list[tuple[Get, frozenset[Sym], str]]:
+    found: list[tuple[Get, frozenset[Sym], str]] = []
+    seen: set[tuple[int, str]] = set()
+    pending = [(node, box, place)]
+    while pending:
+        n, b, w = pending.pop()
+        if (id(n), w) in seen:
+            continue
+        seen.add((id(n), w))
+        match n:
+            case Get():
+                found.append((n, b, w))
+                pending += [(i, b, "other") for i in n.index]
+            case Fold():
+                inner = b | frozenset(n.vars)
+                pending += [(g, inner, "other") for g in n.guards]
+                pending.append((n.value, inner, "fold" if w == "value" else w))
+                if n.arg is not None:
+                    pending.append((n.arg, inner, "fold" if w == "value" else w))
+                if n.init is not None:
+                    pending.append((n.init, b, "other"))
+            case _:
+                pending += [(c, b, w) for c in children(n)]
+    return found
+
+
+def _own_domain(unit: Unit, use: Use) -> bool:
+    """Whether the read runs over exactly the variables it stands under, each once."""
+    index = use.read.index
+    return (
+        use.place in ("value", "fold")
+        and all(isinstance(i, Sym) for i in index)
+        and len(set(index)) == len(index)
+        and frozenset(index) == use.box
+    )
+
+
+def _single(unit: Unit) -> Piece | None:
+    """The one piece of a unit whose position is its variables, each once, over the whole."""
+    if len(unit.pieces) != 1:
+        return None
+    p = unit.pieces[0]
+    plain = all(isinstance(i, Sym) for i in p.pos) and len(set(p.pos)) == len(p.pos) == len(p.vars)
+    return p if plain and not p.guards and not p.ordered else None
+
+
+def _gathers(p: Piece) -> bool:
+    return isinstance(p.value, Get) and not all(is_affine(i) for i in p.value.index)
+
+
+def _map_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+    p = _single(unit)
+    if p is None or outer_folds(p.value) or _gathers(p):
+        return False
+    _put(unit, use, p)
+    return True
+
+
+def _joinable_fold(unit: Unit, use: Use, outside: set[Tensor]) -> bool:
+    p = _single(unit)
+    return (
+        p is not None
+        and unit not in outside
+        and bool(outer_folds(p.value))
+        and use.place == "value"
+        and not outer_folds(use.piece.value)
+        and len(use.reader.pieces) == 1
+    )
+
+
+def _fold_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+    if not _joinable_fold(unit, use, outside):
+        return False
+    for other, mine in uses.items():
+        if other is unit or not any(u.reader is use.reader for u in mine):
+            continue
+        if len(mine) == 1 and _own_domain(other, mine[0]) and _joinable_fold(other, mine[0], outside):
+            return False
+    p = _single(unit)
+    assert p is not None
+    _put(unit, use, p)
+    return True
+
+
+def _put(unit: Unit, use: Use, p: Piece) -> None:
+    point = {v: i for v, i in zip(p.pos, use.read.index, strict=True) if isinstance(v, Sym)}
+    value = Substitution(point).node(p.value)
+
+    def on_get(tensor: Tensor, index: tuple[Node, ...]) -> Node:
+        return value if tensor is unit else get(tensor, index)
+
+    mapper = Mapper(on_get)
+    reader = use.reader
+    reader.pieces = [mapper.piece(q) if q is use.piece else q for q in reader.pieces]
+    reader.belong()
+
+
+def _copy_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+    """`row of a table = tensor of several pieces`: the pieces go to the table."""
+    q = use.piece
+    if q.value is not use.read or any(p.guards or p.ordered for p in unit.pieces) or len(use.reader.pieces) != 1:
+        return False
+    pieces: list[Piece] = []
+    for p in unit.pieces:
+        change = Substitution({v: i for v, i in zip(use.read.index, p.pos, strict=True) if isinstance(v, Sym)})
+        guards = tuple(change.node(g) for g in q.guards)
+        pieces.append(Piece(p.vars, guards, tuple(change.node(i) for i in q.pos), p.value, q.ordered))
+    use.reader.pieces = pieces
+    use.reader.belong()
+    return True

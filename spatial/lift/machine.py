@@ -1,0 +1,341 @@
+"""The symbolic machine: variables, guards in force, the journal, and the proof that every access is in range.
+
+Holds no rule of the language; `expressions` and `execute` drive it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from spatial.lift.arith import nonneg
+from spatial.lift.bounds import at_least_zero, bounds
+from spatial.lift.facts import Facts
+from spatial.lift.rewrite import Substitution
+from spatial.lift.solve import element
+from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value, WrongKind
+from spatial.lift.values import Get, Made, Node, Source, Start, Sym, Tensor, combine, int_constant, integer, plus
+from spatial.logos import syntax
+from spatial.logos.syntax import Span
+
+
+@dataclass(frozen=True)
+class Access:
+    """An index to be proved: `index` in [0, size) where the guards hold; `size` None: axis `axis` of a weight."""
+
+    index: Node
+    size: Node | None
+    source: Source | None
+    axis: int
+    guards: tuple[Node, ...]
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point the machine can return to."""
+
+    journal: int
+    accesses: int
+    guards: int
+    shows: int
+
+
+@dataclass(eq=False)
+class Machine:
+    """One execution of one program. `shapes`: extents of weights and open inputs known so far."""
+
+    program: syntax.Program
+    facts: Facts
+    shapes: dict[str, tuple[int, ...]]
+    integers: frozenset[str]
+    sources: dict[str, Source] = field(default_factory=dict[str, Source])
+    globals: Scope = field(default_factory=Scope)
+    guards: list[Node] = field(default_factory=list[Node])
+    assumed: tuple[Node, ...] = ()
+    journal: list[tuple[Cell, Value]] = field(default_factory=list[tuple[Cell, Value]])
+    accesses: list[Access] = field(default_factory=list[Access])
+    shows: list[Value] = field(default_factory=list[Value])
+    calls: list[str] = field(default_factory=list[str])
+    nest_depth: int = 0
+    block_depth: int = 0
+    discovering: bool = False
+    order: int = 0
+    kind_hints: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
+
+    def tick(self) -> int:
+        """The next place in the order of completion."""
+        self.order += 1
+        return self.order
+
+    # -- variables
+
+    def assign(self, cell: Cell, value: Value) -> None:
+        """Gives a variable a value, undoably."""
+        self.journal.append((cell, cell.value))
+        cell.value = value
+
+    def mark(self) -> Mark:
+        """Where the machine stands."""
+        return Mark(len(self.journal), len(self.accesses), len(self.guards), len(self.shows))
+
+    def undo(self, mark: Mark) -> None:
+        """Back to where it stood."""
+        for cell, value in reversed(self.journal[mark.journal :]):
+            cell.value = value
+        del self.journal[mark.journal :]
+        del self.accesses[mark.accesses :]
+        del self.guards[mark.guards :]
+        del self.shows[mark.shows :]
+
+    def known(self) -> tuple[Node, ...]:
+        """What holds here: guards of loops and branches, and the declared relations of inputs."""
+        return (*self.guards, *self.assumed)
+
+    # -- names
+
+    def source(self, name: str, span: Span) -> Value:
+        """What an unbound name means: a size, a table, a weight, or an input of its own."""
+        if name in self.facts.sizes:
+            return integer(self.facts.sizes[name])
+        if name in self.facts.tables:
+            t = self.facts.tables[name]
+            role = "state" if t.state else "input"
+            made = Source(name, role, t.dims, t.kind, t.range, t.state)
+        elif name in self.facts.weights:
+            made = Source(name, "weight", self.shapes.get(name), "float", None, False)
+        elif self.facts.open_inputs:
+            kind = "int" if name in self.integers else "float"
+            made = Source(name, "input", self.shapes.get(name), kind, None, False)
+        else:
+            raise NotLifted(
+                f'"{name}" is not bound here, and no size, table or weight of the spec has that name',
+                _nearest(name, self.facts.names()),
+                span,
+            )
+        self.sources[name] = made
+        return Seq(made)
+
+    def lookup(self, name: str, scope: Scope, span: Span) -> Cell:
+        """The variable a name means."""
+        cell = scope.find(name) or self.globals.find(name)
+        if cell is None:
+            cell = Cell(name, self.source(name, span), top=True)
+            self.globals.names[name] = cell
+        return cell
+
+    # -- accesses
+
+    def as_index(self, node: Node, span: Span) -> Node:
+        """An Int to index or count with."""
+        if node.kind == "float" and isinstance(node, Get) and isinstance(node.tensor, Source):
+            if node.tensor.role == "input" and node.tensor.name not in self.facts.tables:
+                raise WrongKind(node.tensor.name)
+        if node.kind != "int":
+            raise NotLifted("an index or a bound must be an Int", "", span)
+        return node
+
+    def demand(self, index: Node, tensor: Tensor, axis: int, span: Span) -> None:
+        """Notes that `index` is used on an axis of a tensor, and proves it in range or refuses."""
+        size: Node | None = None
+        source = None
+        if tensor.dims is not None and axis < len(tensor.dims) and not (
+            isinstance(tensor, Source) and tensor.role == "weight" and self.discovering
+        ):
+            extent = tensor.dims[axis]
+            size = tensor.length if axis == 0 and tensor.length is not None else None
+            if size is None and extent is not None:
+                size = integer(extent)
+        if isinstance(tensor, Source) and tensor.name not in self.facts.tables:
+            source = tensor
+        if size is None and source is None:
+            return
+        self.settle(Access(index, size, source, axis, self.known(), tensor.name, span))
+
+    def settle(self, access: Access) -> None:
+        """Proves an access, or keeps it until the loop that carries its symbols is closed."""
+        symbols = access.index.free | (access.size.free if access.size else frozenset())
+        if any((isinstance(s, Sym) and s.carried) or isinstance(s, Start) for s in symbols):
+            self.accesses.append(access)
+            return
+        if access.source is not None:
+            high = bounds(access.index)[1]
+            if high is not None:
+                needs = access.source.needs
+                needs[access.axis] = max(needs.get(access.axis, 0), high + 1)
+            elif not self.discovering and access.size is None:
+                self.refuse(access, "its greatest value is not known")
+        if not at_least_zero(access.index, access.guards):
+            self.refuse(access, "it may be 0 or negative")
+        if access.size is not None and not at_least_zero(
+            plus(combine(access.size, access.index, -1), -1), access.guards
+        ):
+            self.refuse(access, f"it may exceed {_said(access.size)}, the length")
+
+    def refuse(self, access: Access, why: str) -> None:
+        """An index that is not proved in range."""
+        if self.discovering:
+            return
+        low, high = bounds(plus(access.index, 1))
+        reach = f"it runs from {_bound(low)} to {_bound(high)}"
+        problem = NotLifted(
+            f'an index of "{access.name}" is not proved in range: {reach}, and {why}',
+            "bound the loop, or declare the range of the input it comes from",
+            access.span,
+            "read",
+        )
+        problem.final = True
+        raise problem
+
+    def resume(self, accesses: Sequence[Access], change: Substitution) -> None:
+        """Takes up the accesses of a closed loop, its symbols replaced."""
+        for a in accesses:
+            self.settle(
+                Access(
+                    change.node(a.index),
+                    change.node(a.size) if a.size is not None else None,
+                    a.source,
+                    a.axis,
+                    tuple(change.node(g) for g in a.guards),
+                    a.name,
+                    a.span,
+                )
+            )
+
+    # -- sequences
+
+    def step(self, value: Seq, index: Node, span: Span) -> Value:
+        """`item (index + 1) of value`, index counted from 0."""
+        tensor = value.tensor
+        prefix = (*value.prefix, index)
+        if isinstance(tensor, Source) and tensor.dims is not None and len(tensor.dims) > 1 and not tensor.mode:
+            if not value.prefix:
+                return Seq(tensor, prefix)  # nested or flat: what is done with it will say
+            self.set_mode(tensor, "nested", span)
+            self.demand(value.prefix[0], tensor, 0, span)
+        if isinstance(tensor, Source) and tensor.mode == "flat":
+            return self.flat(tensor, prefix, span)
+        if tensor.dims is not None and len(prefix) > len(tensor.dims):
+            raise NotLifted(f'"{tensor.name}" is indexed deeper than it is nested', "", span)
+        self.demand(index, tensor, len(prefix) - 1, span)
+        if tensor.dims is not None and len(prefix) == len(tensor.dims):
+            return self.element(tensor, prefix)
+        return Seq(tensor, prefix)
+
+    def set_mode(self, source: Source, mode: str, span: Span) -> None:
+        """A table of several axes is read nested or flat, all through."""
+        if source.mode and source.mode != mode:
+            raise NotLifted(
+                f'"{source.name}" is used both as a nested and as a flat sequence',
+                "index it as deep as it has axes everywhere, or with one flat index everywhere",
+                span,
+            )
+        source.mode = mode
+
+    def flat(self, source: Source, prefix: tuple[Node, ...], span: Span) -> Node:
+        """An element of a table read as one row-major sequence."""
+        return self.element(source, self.flat_index(source, prefix, span))
+
+    def flat_index(self, source: Source, prefix: tuple[Node, ...], span: Span) -> tuple[Node, ...]:
+        """One index an axis for a flat index."""
+        from spatial.lift.arith import floordiv
+
+        dims = [d or 1 for d in source.dims or ()]
+        if len(prefix) != 1:
+            raise NotLifted(f'"{source.name}" is used both as a nested and as a flat sequence', "", span)
+        total = 1
+        for d in dims:
+            total *= d
+        self.settle(Access(prefix[0], integer(total), None, 0, self.known(), source.name, span))
+        index: list[Node] = []
+        rest = prefix[0]
+        for n in range(len(dims)):
+            stride = 1
+            for d in dims[n + 1 :]:
+                stride *= d
+            q = floordiv(rest, integer(stride))
+            index.append(q)
+            rest = combine(rest, q, -stride)
+        return tuple(index)
+
+    def element(self, tensor: Tensor, index: tuple[Node, ...]) -> Node:
+        """The element, its kind proved."""
+        found = element(tensor, index, self.known())
+        if found.kind not in ("int", "float", "bool"):
+            raise NotLifted(f'an item of "{tensor.name}" may be an Int or a Float', "store one kind everywhere (0.0)")
+        return found
+
+    def scalar(self, value: Value, span: Span) -> Node:
+        """A number or a truth value."""
+        match value:
+            case Node():
+                return value
+            case Seq(tensor=Source() as source) if value.prefix and not source.mode and source.name in self.facts.tables:
+                self.set_mode(source, "flat", span)
+                return self.flat(source, value.prefix, span)
+            case Seq(tensor=tensor) if tensor.dims is None and value.prefix:
+                found = element(tensor, value.prefix, self.known())
+                if isinstance(found, Get) and isinstance(found.tensor, Source):
+                    self.note(found, span)
+                return found
+            case Seq():
+                raise NotLifted("a sequence stands where a number is wanted", "", span)
+            case _:
+                raise NotLifted("no number", "", span)
+
+    def note(self, read: Get, span: Span) -> None:
+        """Records what a read of a source of unknown shape says about its shape."""
+        source = read.tensor
+        if isinstance(source, Source) and source.name not in self.facts.tables:
+            for axis, index in enumerate(read.index):
+                self.settle(Access(index, None, source, axis, self.known(), source.name, span))
+
+    def settled(self, value: Seq, span: Span) -> Seq:
+        """A sequence used whole: a slice of a table is then nested."""
+        tensor = value.tensor
+        if isinstance(tensor, Source) and value.prefix and not tensor.mode and tensor.name in self.facts.tables:
+            self.set_mode(tensor, "nested", span)
+            for axis, index in enumerate(value.prefix):
+                self.demand(index, tensor, axis, span)
+        return value
+
+    def length(self, value: Seq, span: Span) -> Node:
+        """How many items a sequence has."""
+        tensor = value.tensor
+        if value.whole and tensor.length is not None:
+            return tensor.length
+        dims = value.dims
+        if isinstance(tensor, Source) and tensor.name not in self.facts.tables:
+            raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
+        if isinstance(tensor, Source) and tensor.mode == "flat" and value.whole:
+            total = 1
+            for d in tensor.dims or ():
+                total *= d or 1
+            return integer(total)
+        if not dims or dims[0] is None:
+            raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
+        return integer(dims[0])
+
+
+def guard_of(trip: Node, v: Sym) -> Node:
+    """`v < trip`."""
+    return nonneg(plus(combine(trip, v, -1), -1))
+
+
+def _nearest(name: str, known: set[str]) -> str:
+    from spatial.errors import nearest
+
+    return nearest(name, sorted(known))
+
+
+def _said(size: Node) -> str:
+    n = int_constant(size)
+    return str(n) if n is not None else "a length known at run time"
+
+
+def _bound(value: int | None) -> str:
+    return "an unknown value" if value is None else str(value)
+
+
+__all__ = ["Access", "Machine", "Made", "Mark", "guard_of"]

@@ -1,0 +1,251 @@
+"""A loop as a nest: its body executed once for a symbolic iteration, then closed over all iterations.
+
+What the loop carries is closed in this order: counters (and lengths of sequences that grow), variables an iteration
+sets anew, reductions, and sequences written in place. A read of a sequence that the loop writes takes the version
+before the loop if no earlier write can hit its element, the version after it if no later write can; otherwise the
+loop is no nest. The tests are those of `solve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spatial.lift import arith
+from spatial.lift.bounds import at_least_zero
+from spatial.lift.close_scalars import close_scalars
+from spatial.lift.close_sequences import close_sequences
+from spatial.lift.loops import Loop, assigned_cells, inductions, item_value, pushed_names
+from spatial.lift.machine import guard_of
+from spatial.lift.rewrite import Substitution
+from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
+from spatial.lift.values import TRUE, Made, Node, Start, Sym, combine, int_constant, plus, scale
+from spatial.logos.syntax import Span
+
+if TYPE_CHECKING:
+    from spatial.lift.execute import Executor
+
+
+@dataclass(eq=False)
+class Carry:
+    """A variable the loop may change: its value before, a stand-in as an iteration begins, its value as one ends."""
+
+    cell: Cell
+    entry: Value
+    start: Sym | Start
+    exit: Value
+    final: Value | None = None
+    growth: int = 0
+    """Items an iteration adds to a sequence."""
+    closed: bool = False
+
+
+@dataclass(eq=False)
+class Closing:
+    """A loop being closed: its variable, guard and count, and what stands for the stand-ins so far."""
+
+    v: Sym
+    trip: Node
+    guard: Node
+    known: tuple[Node, ...]
+    order: int
+    span: Span
+    carries: list[Carry]
+    nodes: dict[Sym, Node]
+    tensors: dict[Start, object]
+
+    @property
+    def last(self) -> Node | None:
+        """The number of the last iteration, if there surely is one and it is known."""
+        n = int_constant(self.trip)
+        return plus(self.trip, -1) if n is not None and n > 0 else None
+
+    @property
+    def runs(self) -> bool:
+        """Whether the loop surely runs at least once."""
+        return at_least_zero(plus(self.trip, -1), self.known)
+
+
+def run_nest(ex: Executor, loop: Loop, scope: Scope, extent: int) -> None:
+    """Executes and closes a loop; raises `NotLifted` where it is no nest (the caller undoes)."""
+    m = ex.m
+    mark = m.mark()
+    for _ in range(3):
+        if _attempt(ex, loop, scope, extent):
+            return
+        m.undo(mark)
+    raise NotLifted("the loop changes a variable between Int and Float", "start it as 0.0", loop.span)
+
+
+def _attempt(ex: Executor, loop: Loop, scope: Scope, extent: int) -> bool:
+    """One execution; False if a carried variable turned out a Float (noted for the next)."""
+    m = ex.m
+    v = Sym(loop.name or "n", extent)
+    guard = TRUE if int_constant(loop.trip) is not None else guard_of(loop.trip, v)
+    steps = inductions(ex, loop.body, scope)
+    pushed = pushed_names(loop.body, m)
+    outside = m.known()
+    carries: list[Carry] = []
+    counters: list[tuple[Cell, Node, int]] = []
+    for cell in assigned_cells(loop, ex, scope):
+        value = cell.value
+        if isinstance(value, Node) and cell.name in steps:
+            counters.append((cell, value, steps[cell.name]))
+            m.assign(cell, combine(value, v, steps[cell.name]))
+            continue
+        start = _stand_in(ex, cell, value, cell.name in pushed, loop)
+        if start is None:
+            continue
+        if isinstance(value, Seq):
+            value = Seq(whole_of(value, m.tick(), loop.span))
+        if isinstance(value, Node) and value.kind == "int" and start.kind == "float":
+            value = arith.to_float(value)
+        carries.append(Carry(cell, value, start, value))
+        m.assign(cell, Seq(start) if isinstance(start, Start) else start)
+    inner = Scope(outer=scope)
+    saved, m.accesses = m.accesses, []
+    m.nest_depth += 1
+    depth = len(m.guards)
+    if guard is not TRUE:
+        m.guards.append(guard)
+    try:
+        if loop.name:
+            inner.names[loop.name] = Cell(loop.name, item_value(ex, loop, v))
+        result = ex.body(loop.body, inner)
+        inside = m.accesses
+    finally:
+        m.accesses = saved
+        m.nest_depth -= 1
+        del m.guards[depth:]
+    if result is not None:
+        raise NotLifted("a function returns from inside a loop", "return after the loop", loop.span)
+    for c in carries:
+        c.exit = c.cell.value
+        if isinstance(c.start, Sym) and isinstance(c.exit, Node) and c.exit.kind != c.start.kind:
+            if c.start.kind == "int" and c.exit.kind == "float":
+                m.kind_hints[(id(loop.body), c.cell.name)] = "float"
+                return False
+            raise NotLifted(f'"{c.cell.name}" changes its kind in the loop', "keep it an Int or a Float", loop.span)
+    closing = Closing(v, loop.trip, guard, outside, m.tick(), loop.span, carries, {}, {})
+    _close(ex, closing, inside, counters)
+    return True
+
+
+def _stand_in(ex: Executor, cell: Cell, value: Value, pushed: bool, loop: Loop) -> Sym | Start | None:
+    """What a carried variable is as an iteration begins."""
+    m = ex.m
+    match value:
+        case Node():
+            kind = m.kind_hints.get((id(loop.body), cell.name), value.kind)
+            return Sym(cell.name, None, kind, carried=True)
+        case Seq():
+            dims = value.dims
+            if not pushed:
+                length = value.tensor.length if value.whole else None
+                return Start(cell.name, dims, value.tensor.kind, length)
+            length = Sym(f"length of {cell.name}", None, "int", carried=True)
+            inner = dims[1:] if dims and value.tensor.kind != "none" else None
+            return Start(cell.name, (None, *inner) if inner is not None else None, value.tensor.kind, length)
+        case _:
+            return None
+
+
+def _close(
+    ex: Executor, c: Closing, inside: Sequence[object], counters: Sequence[tuple[Cell, Node, int]]
+) -> None:
+    """Replaces every stand-in, and gives the variables their values after the loop."""
+    m = ex.m
+    known = at_least_zero(c.trip, c.known)
+    for cell, entry, step in counters:
+        if not known:
+            m.assign(cell, Poison(f'how far "{cell.name}" counts is not known: the loop may run no time'))
+        else:
+            m.assign(cell, combine(entry, scale(c.trip, step)))
+    _inductions(c)
+    change = Substitution(c.nodes, c.tensors)  # type: ignore[arg-type]
+    for carry in c.carries:
+        match carry.exit:
+            case Node():
+                carry.exit = change.node(carry.exit)
+            case Seq():
+                carry.exit = Seq(change.tensor(carry.exit.tensor), tuple(change.node(p) for p in carry.exit.prefix))
+            case _:
+                pass
+    reads = close_sequences(ex.m, c)
+    close_scalars(c, reads)
+    for carry in c.carries:
+        m.assign(carry.cell, carry.final if carry.final is not None else carry.exit)
+    whole = Substitution(c.nodes, c.tensors, reads)  # type: ignore[arg-type]
+    starts = {carry.start for carry in c.carries}
+    m.resume(inside, whole)  # type: ignore[arg-type]
+    for access in m.accesses:
+        if access.index.free & starts:
+            raise NotLifted(
+                f'an index of "{access.name}" depends on a value the loop computes as it goes',
+                "index with loop variables, sizes and inputs",
+                access.span,
+                "read",
+            )
+
+
+def _inductions(c: Closing) -> None:
+    """Counters, unchanged variables, and lengths of sequences that grow by a constant."""
+    progress = True
+    while progress:
+        progress = False
+        change = Substitution(c.nodes)
+        for carry in c.carries:
+            start = carry.start
+            if isinstance(start, Sym):
+                if start in c.nodes or not isinstance(carry.exit, Node) or not isinstance(carry.entry, Node):
+                    continue
+                exit = change.node(carry.exit)
+                if exit is start:
+                    c.nodes[start] = carry.final = carry.entry
+                    carry.closed = progress = True
+                elif start.kind == "int":
+                    step = int_constant(combine(exit, start, -1))
+                    if step is not None and at_least_zero(c.trip, c.known):
+                        c.nodes[start] = combine(carry.entry, c.v, step)
+                        carry.final = combine(carry.entry, scale(c.trip, step))
+                        carry.closed = progress = True
+                continue
+            if start in c.tensors or not isinstance(carry.exit, Seq) or not isinstance(carry.entry, Seq):
+                continue
+            if carry.exit.tensor is start and carry.exit.whole:
+                c.tensors[start] = carry.entry.tensor
+                if isinstance(start.length, Sym):
+                    c.nodes[start.length] = length_of(carry.entry)
+                carry.final = carry.entry
+                carry.closed = progress = True
+            elif isinstance(start.length, Sym) and start.length.carried and start.length not in c.nodes:
+                after = carry.exit.tensor.length if carry.exit.whole else None
+                if after is None or start.length not in after.free:
+                    continue
+                step = int_constant(combine(change.node(after), start.length, -1))
+                if step is None:
+                    raise NotLifted(
+                        f'"{carry.cell.name}" grows by a different number of items from iteration to iteration',
+                        "push the same number of items every time",
+                        c.span,
+                        "write",
+                    )
+                c.nodes[start.length] = combine(length_of(carry.entry), c.v, step)
+                carry.growth = step
+                progress = True
+
+
+def length_of(value: Seq) -> Node:
+    """The length of a sequence before a loop."""
+    from spatial.lift.values import integer
+
+    if value.tensor.length is not None:
+        return value.tensor.length
+    dims = value.dims
+    if not dims or dims[0] is None:
+        raise NotLifted("the length of a sequence that grows is not known", "", None, "write")
+    return integer(dims[0])
+
+
+__all__ = ["Carry", "Closing", "Made", "length_of", "run_nest"]

@@ -1,0 +1,194 @@
+"""Recognising a reduction: what an iteration leaves of a carried value, as `operation(carried, term)`.
+
+Sums with subtraction, products, maxima and minima spelled as calls or as branches, arg-max pairs, and branches that
+leave the value alone (guards). Only reassociation is allowed; nothing is distributed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spatial.lift import arith
+from spatial.lift.values import Lin, Node, Op, combine, linear, parts
+
+
+@dataclass(frozen=True)
+class Term:
+    """One iteration's part: `op` of the carried value and `value`, where `guards` hold.
+
+    `test`: of a maximum or minimum spelled as a branch, its condition; `strict`: whether an equal value leaves the
+    carried one alone.
+    """
+
+    op: str
+    value: Node
+    guards: tuple[Node, ...] = ()
+    test: Node | None = None
+    strict: bool = True
+
+
+def match(exit: Node, start: Node) -> Term | None:
+    """The term of a reduction, or None; `start` does not occur in it."""
+    for attempt in (_sum, _product, _extreme):
+        found = attempt(exit, start)
+        if found is not None and not _occurs(start, found.value) and not any(_occurs(start, g) for g in found.guards):
+            return found
+    return None
+
+
+def _occurs(start: Node, node: Node) -> bool:
+    if not start.free <= node.free:
+        return False
+    pending, seen = [node], set[int]()
+    from spatial.lift.walk import children
+
+    while pending:
+        n = pending.pop()
+        if n is start:
+            return True
+        if id(n) in seen or not start.free <= n.free:
+            continue
+        seen.add(id(n))
+        pending += children(n)
+    return False
+
+
+def _branch(exit: Node) -> tuple[Node, Node, Node] | None:
+    match exit:
+        case Op(fn="select", args=(c, a, b)):
+            return c, a, b
+        case Lin(const=0, terms=((Op(fn="select", args=(c, a, b)), 1),)):
+            return c, a, b
+        case _:
+            return None
+
+
+def _sum(exit: Node, start: Node) -> Term | None:
+    branch = _branch(exit)
+    if branch is not None:
+        return _guarded(branch, start, _sum)
+    if exit.kind == "int":
+        _, terms = parts(exit)
+        if dict(terms).get(start) != 1:
+            return None
+        rest = combine(exit, start, -1)
+        return Term("sum", rest)
+    value = _peel(exit, start)
+    return Term("sum", value) if value is not None else None
+
+
+def _peel(node: Node, start: Node) -> Node | None:
+    """`g` with node = start + g, for floats."""
+    match node:
+        case Op(fn="add", args=(a, b)):
+            for one, other in ((a, b), (b, a)):
+                if one is start:
+                    return other
+                if start.free <= one.free:
+                    inner = _peel(one, start)
+                    return arith.add(inner, other) if inner is not None else None
+        case Op(fn="sub", args=(a, b)):
+            if a is start:
+                return _negative(b)
+            inner = _peel(a, start)
+            return arith.sub(inner, b) if inner is not None else None
+        case _:
+            pass
+    return None
+
+
+def _negative(a: Node) -> Node:
+    from spatial.lift.values import raw_op
+
+    return raw_op("neg", (a,), a.kind)
+
+
+def _product(exit: Node, start: Node) -> Term | None:
+    branch = _branch(exit)
+    if branch is not None:
+        return _guarded(branch, start, _product)
+    match exit:
+        case Op(fn="mul", args=(a, b)):
+            for one, other in ((a, b), (b, a)):
+                if one is start:
+                    return Term("product", other)
+                if start.free <= one.free:
+                    inner = _product(one, start)
+                    return Term("product", arith.mul(inner.value, other)) if inner and not inner.guards else None
+        case _:
+            pass
+    return None
+
+
+def _guarded(branch: tuple[Node, Node, Node], start: Node, inner: object) -> Term | None:
+    c, a, b = branch
+    for guard, changed, kept in ((c, a, b), (arith.negate(c), b, a)):
+        if kept is start:
+            found: Term | None = inner(changed, start)  # type: ignore[operator]
+            if found is not None:
+                return Term(found.op, found.value, (guard, *found.guards), found.test, found.strict)
+    return None
+
+
+def _extreme(exit: Node, start: Node) -> Term | None:
+    match exit:
+        case Op(fn=("max" | "min") as fn, args=(a, b)):
+            for one, other in ((a, b), (b, a)):
+                if one is start:
+                    return Term(fn, other)
+                if start.free <= one.free:
+                    inner = _extreme(one, start)
+                    if inner is not None and inner.op == fn and inner.test is None and not inner.guards:
+                        return Term(fn, arith.extreme(fn, inner.value, other))
+            return None
+        case _:
+            pass
+    branch = _branch(exit)
+    if branch is None:
+        return None
+    c, a, b = branch
+    for condition, taken, kept in ((c, a, b), (arith.negate(c), b, a)):
+        if kept is start:
+            order = compares(condition, start, taken)
+            if order is not None:
+                return Term("max" if order > 0 else "min", taken, (), c, abs(order) == 2)
+            match condition:
+                case Op(fn="and", args=(x, y)):
+                    for guard, test in ((x, y), (y, x)):
+                        order = compares(test, start, taken)
+                        if order is not None and not _occurs(start, guard):
+                            return Term("max" if order > 0 else "min", taken, (guard,), c, abs(order) == 2)
+                case _:
+                    pass
+            found = _extreme(taken, start)
+            if found is not None:
+                return Term(found.op, found.value, (condition, *found.guards), found.test, found.strict)
+    return None
+
+
+def compares(condition: Node, start: Node, value: Node) -> int | None:
+    """2 for `start < value`, 1 for `start <= value`, -2 for `start > value`, -1 for `start >= value`."""
+    match condition:
+        case Op(fn=("lt" | "le") as fn, args=(a, b)):
+            size = 2 if fn == "lt" else 1
+            if a is start and b is value:
+                return size
+            return -size if b is start and a is value else None
+        case Op(fn="not", args=(Op(fn=("lt" | "le") as fn, args=(a, b)),)):
+            size = 1 if fn == "lt" else 2
+            if b is start and a is value:
+                return size
+            return -size if a is start and b is value else None
+        case Op(fn="nonneg", args=(form,)):
+            for size, shift in ((2, -1), (1, 0)):
+                gap = combine(value, start, -1)
+                const, terms = parts(gap)
+                if form is linear(const + shift, dict(terms)):
+                    return size
+                gap = combine(start, value, -1)
+                const, terms = parts(gap)
+                if form is linear(const + shift, dict(terms)):
+                    return -size
+            return None
+        case _:
+            return None

@@ -1,0 +1,122 @@
+"""The state of a symbolic execution: cells, scopes, sequence values, and the refusal that unwinds it.
+
+A cell is one variable. Loops note which cells their bodies assign, so that an attempt that fails can be undone from a
+journal instead of from a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spatial.lift.values import Made, Node, Piece, Sym, Tensor, get
+from spatial.logos.syntax import Span
+
+
+class NotLifted(Exception):
+    """A statement that cannot be lifted: `why` in the user's terms, `mend` the spelling that would lift.
+
+    `kind`: "unrecognized", "write" or "read". `silent`: a consequence of one already reported.
+    """
+
+    def __init__(self, why: str, mend: str = "", span: Span | None = None, kind: str = "unrecognized") -> None:
+        super().__init__(why)
+        self.why, self.mend, self.span, self.kind = why, mend, span, kind
+        self.binder = ""
+        self.silent = False
+        self.final = False
+        """No other reading of the loop would help: an index out of range stays one."""
+
+    def at(self, span: Span, binder: str = "") -> NotLifted:
+        """The refusal, placed if it has no place yet."""
+        if self.span is None or not self.span.line:
+            self.span = span
+        if not self.binder:
+            self.binder = binder
+        return self
+
+
+class WrongKind(Exception):
+    """An undeclared input turned out to hold integers: the execution starts again knowing it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Seq:
+    """A sequence value: a tensor, or the slice of one at `prefix`."""
+
+    tensor: Tensor
+    prefix: tuple[Node, ...] = ()
+
+    @property
+    def dims(self) -> tuple[int | None, ...] | None:
+        """Extents of the slice, None if its rank is unknown."""
+        return None if self.tensor.dims is None else self.tensor.dims[len(self.prefix) :]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the tensor itself."""
+        return not self.prefix
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line to show: literal texts and values."""
+
+    parts: tuple[str | Value, ...]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The value of a function that returns none."""
+
+
+@dataclass(frozen=True)
+class Poison:
+    """What a refused statement would have bound, or (`why`) a value that is not kept."""
+
+    why: str = ""
+
+
+Value = Node | Seq | Text | Nothing | Poison
+
+
+@dataclass(eq=False)
+class Cell:
+    """One variable."""
+
+    name: str
+    value: Value
+    top: bool = False
+    """A top-level variable of Main, or an input."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """The bindings of one block; functions see their own, then Main's top level."""
+
+    names: dict[str, Cell] = field(default_factory=dict[str, Cell])
+    outer: Scope | None = None
+
+    def find(self, name: str) -> Cell | None:
+        """The innermost binding."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return None
+
+
+def whole_of(value: Seq, order: int, origin: Span) -> Tensor:
+    """The slice as a tensor of its own (a copy, which later turns out a view or a gather)."""
+    if value.whole:
+        return value.tensor
+    dims = value.dims
+    if dims is None:
+        return Made(value.tensor.name, (None,), None, (), order, origin, kind=value.tensor.kind)
+    vars = tuple(Sym("k", d) for d in dims)
+    piece = Piece(vars, (), vars, get(value.tensor, (*value.prefix, *vars)))
+    return Made(value.tensor.name, dims, None, (piece,), order, origin)

@@ -1,0 +1,338 @@
+"""Units: the statements of a graph while they are brought to canonical form.
+
+A unit is a tensor with pieces that may still be rewritten; every variable of an enclosing loop is an axis of it. Views
+are looked through as units are made: a read of a direct affine copy is a read of what was copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from spatial.lift import arith
+from spatial.lift.rewrite import Substitution
+from spatial.lift.solve import lands
+from spatial.lift.state import NotLifted
+from spatial.lift.values import (
+    ONE,
+    TRUE,
+    ZERO,
+    BlockValue,
+    Const,
+    Final,
+    Fold,
+    Get,
+    Inner,
+    Instance,
+    Lin,
+    Made,
+    Node,
+    Op,
+    Piece,
+    Source,
+    Start,
+    Sym,
+    Tensor,
+    combine,
+    fold,
+    get,
+    integer,
+    parts,
+    scale,
+)
+from spatial.logos.syntax import NO_SPAN, Span
+
+
+class Unit(Tensor):
+    """A statement in the making. `region`: the block it belongs to; `fixed`: its dims are told from outside."""
+
+    __slots__ = ("base", "block", "fixed", "order", "origin", "pieces")
+
+    def __init__(self, name: str, dims: tuple[int, ...], kind: str, order: int, origin: object) -> None:
+        super().__init__(name, dims, kind, frozenset())
+        self.pieces: list[Piece] = []
+        self.base: Tensor | None = None
+        self.block: BlockValue | None = None
+        self.fixed = False
+        self.order = order
+        self.origin = origin
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its dims, all known."""
+        return tuple(d or 0 for d in self.dims or ())
+
+    def belong(self) -> None:
+        """Finds the block the unit belongs to, from what its pieces depend on."""
+        symbols = frozenset[object]()
+        for p in self.pieces:
+            symbols |= p.free
+        if self.base is not None:
+            symbols |= self.base.free
+        keep = frozenset(s for s in symbols if isinstance(s, Inner | Instance))
+        self.free = keep  # type: ignore[assignment]
+        self.block = None
+        for s in keep:
+            if isinstance(s, Inner | Instance):
+                self.block = s.block
+
+
+class Mapper:
+    """Rebuilds expressions bottom-up; `on_get` makes each read anew from its tensor and its rebuilt index."""
+
+    def __init__(self, on_get: Callable[[Tensor, tuple[Node, ...]], Node]) -> None:
+        self.on_get = on_get
+        self.memo: dict[Node, Node] = {}
+
+    def node(self, node: Node) -> Node:
+        """The expression, rebuilt."""
+        found = self.memo.get(node)
+        if found is None:
+            found = self._node(node)
+            self.memo[node] = found
+        return found
+
+    def _node(self, node: Node) -> Node:
+        match node:
+            case Lin():
+                total: Node = integer(node.const)
+                for atom, c in node.terms:
+                    total = combine(total, scale(self.node(atom), c))
+                return total
+            case Op():
+                args = tuple(self.node(a) for a in node.args)
+                return node if args == node.args else arith.rebuild(node.fn, args, node.kind)
+            case Get():
+                return self.on_get(node.tensor, tuple(self.node(i) for i in node.index))
+            case Fold() if any(v.extent == 1 for v in node.vars):
+                return self.node(_once(node))
+            case Fold():
+                return fold(
+                    node.op,
+                    node.vars,
+                    tuple(self.node(g) for g in node.guards),
+                    self.node(node.value),
+                    node.order,
+                    node.origin,
+                    self.node(node.arg) if node.arg is not None else None,
+                    self.node(node.init) if node.init is not None else None,
+                )
+            case _:
+                return node
+
+    def piece(self, piece: Piece) -> Piece:
+        """The piece, rebuilt."""
+        guards = tuple(g for g in (self.node(g) for g in piece.guards) if g is not TRUE)
+        return Piece(piece.vars, guards, tuple(self.node(p) for p in piece.pos), self.node(piece.value), piece.ordered)
+
+
+def _once(node: Fold) -> Node:
+    """A reduction without its variables of extent 1 (of one term alone: that term)."""
+    change = Substitution({v: integer(0) for v in node.vars if v.extent == 1})
+    guards = tuple(g for g in (change.node(g) for g in node.guards) if g is not TRUE)
+    vars = tuple(v for v in node.vars if v.extent != 1)
+    value, arg = change.node(node.value), change.node(node.arg) if node.arg is not None else None
+    if not vars and not guards and node.init is None:
+        return value if arg is None else arg
+    if not vars:
+        # A single term under a condition.
+        if arg is not None or node.init is None and node.op in ("max", "min"):
+            return value if arg is None else arg
+        rest = node.init if node.init is not None else {"sum": ZERO, "product": ONE}[node.op]
+        rest = arith.to_float(rest) if value.kind == "float" else rest
+        condition = guards[0]
+        for g in guards[1:]:
+            condition = arith.both(condition, g)
+        taken = arith.extreme(node.op, rest, value) if node.op in ("max", "min") else value
+        return arith.select(condition, taken, rest)
+    return fold(node.op, vars, guards, value, node.order, node.origin, arg, node.init)
+
+
+@dataclass(eq=False)
+class Units:
+    """All units made so far, in the order of demand; blocks rebuilt over units."""
+
+    made: dict[Tensor, tuple[Tensor, tuple[Sym, ...]]] = field(
+        default_factory=dict[Tensor, tuple[Tensor, tuple[Sym, ...]]]
+    )
+    blocks: dict[BlockValue, BlockValue] = field(default_factory=dict[BlockValue, BlockValue])
+    all: list[Unit] = field(default_factory=list[Unit])
+    views: int = 0
+
+    def __post_init__(self) -> None:
+        self.mapper = Mapper(self.read)
+
+    def new(self, name: str, dims: tuple[int, ...], kind: str, order: int, origin: object) -> Unit:
+        """A unit without pieces yet."""
+        unit = Unit(name, dims, kind, order, origin)
+        self.all.append(unit)
+        return unit
+
+    # -- from executed tensors
+
+    def tensor(self, tensor: Tensor) -> tuple[Tensor, tuple[Sym, ...]]:
+        """The unit of a tensor, and the enclosing loops' variables that are its first axes."""
+        found = self.made.get(tensor)
+        if found is None:
+            found = self._tensor(tensor)
+            self.made[tensor] = found
+        return found
+
+    def _tensor(self, tensor: Tensor) -> tuple[Tensor, tuple[Sym, ...]]:
+        match tensor:
+            case Made():
+                return self._made(tensor)
+            case Final():
+                block = self.block(tensor.block)
+                final = Final(tensor.name, tensor.dims, tensor.kind, block, tensor.slot)
+                return final, ()
+            case Inner():
+                # Known by the block it belongs to: the rebuilt one registers it.
+                return tensor, ()
+            case Source() | Unit():
+                return tensor, ()
+            case Start():
+                raise NotLifted("a value of a loop is read outside it", "", None)
+            case _:
+                return tensor, ()
+
+    def _made(self, made: Made) -> tuple[Tensor, tuple[Sym, ...]]:
+        span = made.origin if isinstance(made.origin, Span) else NO_SPAN
+        if made.dims is None or None in made.dims:
+            raise NotLifted(
+                f'the shape of "{made.name}" does not follow from how it is read', "read it with known bounds", span
+            )
+        axes = tuple(sorted((s for s in made.free if _is_axis(s)), key=lambda s: s.serial))
+        dims = (*(a.extent or 0 for a in axes), *(d or 0 for d in made.dims))
+        if made.kind not in ("int", "float"):
+            problem = NotLifted(
+                f'"{made.name}" holds Ints and Floats, or truth values', "store one kind of number (0.0)", span, "write"
+            )
+            raise problem
+        unit = Unit(made.name, dims, made.kind, made.order, made.origin)
+        if made.base is not None:
+            base, base_axes = self.tensor(made.base)
+            if axes and (base_axes != axes or not isinstance(base, Unit)):
+                if not isinstance(base, Unit):
+                    raise NotLifted(
+                        f'"{made.name}" is a table changed anew in every iteration', "", span, "write"
+                    )
+                base = self._spread(base, base_axes, axes, made)
+            unit.base = base
+        for p in made.pieces:
+            piece = self.mapper.piece(p)
+            # The loops' own variables stay bound in the piece, so that equal expressions of one iteration still meet.
+            once = {v: integer(0) for v in (*axes, *piece.vars) if v.extent == 1}
+            change = Substitution(once)
+            unit.pieces.append(
+                Piece(
+                    tuple(v for v in (*axes, *piece.vars) if v not in once),
+                    tuple(g for g in (change.node(g) for g in piece.guards) if g is not TRUE),
+                    tuple(change.node(i) for i in (*axes, *piece.pos)),
+                    change.node(piece.value),
+                    piece.ordered,
+                )
+            )
+        unit.belong()
+        self.all.append(unit)
+        return unit, axes
+
+    def _spread(self, base: Unit, base_axes: tuple[Sym, ...], axes: tuple[Sym, ...], made: Made) -> Unit:
+        """A copy of `base` for every point of `axes`."""
+        inner = base.shape[len(base_axes) :]
+        vars = (*(Sym(a.name, a.extent) for a in axes), *(Sym("k", d) for d in inner))
+        rename = dict(zip(axes, vars, strict=False))
+        index = (*(rename[a] for a in base_axes), *vars[len(axes) :])
+        unit = self.new(made.name, tuple(v.extent or 0 for v in vars), base.kind, made.order, made.origin)
+        unit.pieces.append(Piece(vars, (), vars, self.read_unit(base, index)))
+        unit.belong()
+        return unit
+
+    def read(self, tensor: Tensor, index: tuple[Node, ...]) -> Node:
+        """A read, views looked through."""
+        target, axes = self.tensor(tensor)
+        return self.read_unit(target, (*axes, *index))
+
+    def read_unit(self, target: Tensor, index: tuple[Node, ...]) -> Node:
+        """A read of a unit: of what it copies, where it is a direct copy or a plain number."""
+        while isinstance(target, Unit):
+            seen = _through(target, index)
+            if seen is None:
+                break
+            if isinstance(seen, Node):
+                return seen
+            target, index = seen
+        return get(target, index)
+
+    # -- blocks
+
+    def block(self, block: BlockValue) -> BlockValue:
+        """The block over units (its `inner` tensors stay what they are)."""
+        found = self.blocks.get(block)
+        if found is not None:
+            return found
+        rebuilt = BlockValue(block.trip, block.b, block.order, block.origin)
+        rebuilt.inner = block.inner
+        self.blocks[block] = rebuilt
+        block.b.block = rebuilt
+        for inner in block.inner:
+            inner.block = rebuilt
+        for initial, made in zip(block.initial, block.made, strict=True):
+            first, _ = self.tensor(initial)
+            rebuilt.initial.append(first)
+            last, _ = self.tensor(made)
+            rebuilt.made.append(last)
+        return rebuilt
+
+
+def _is_axis(symbol: object) -> bool:
+    if isinstance(symbol, Sym):
+        if symbol.carried:
+            raise NotLifted(f'"{symbol.name}" has a value that only a run knows', "", None)
+        return not isinstance(symbol, Instance)
+    return False
+
+
+def _through(unit: Unit, index: tuple[Node, ...]) -> tuple[Tensor, tuple[Node, ...]] | Node | None:
+    """What a read of a unit really reads: another tensor's element, a number, or None if it reads the unit."""
+    hit: Piece | None = None
+    point: dict[Sym, Node] | None = None
+    for p in reversed(unit.pieces):
+        point = None if p.ordered else lands(p, index)
+        if point is not None:
+            hit = p
+            break
+    if hit is None or point is None:
+        return None
+    value = hit.value
+    if isinstance(value, Const) or (value.kind == "int" and is_affine(value)):
+        return Substitution(point).node(value)
+    if isinstance(value, Get) and all(is_affine(i) for i in value.index):
+        change = Substitution(point)
+        return value.tensor, tuple(change.node(i) for i in value.index)
+    return None
+
+
+def is_affine(node: Node) -> bool:
+    """Whether an integer is made of box variables alone, divided ones included."""
+    return all(_is_box(a) for a, _ in parts(node)[1])
+
+
+def _is_box(atom: Node) -> bool:
+    match atom:
+        case Sym():
+            return True
+        case Op(fn="floordiv", args=(a, b)):
+            return is_affine(a) and isinstance(b, Lin) and not b.terms
+        case _:
+            return False
+
+
+def values_of(unit: Unit) -> Iterator[tuple[Piece, Node]]:
+    """Every expression of a unit with its piece."""
+    for p in unit.pieces:
+        for g in p.guards:
+            yield p, g
+        for i in p.pos:
+            yield p, i
+        yield p, p.value

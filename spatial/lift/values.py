@@ -1,0 +1,378 @@
+"""Symbolic values: what a scalar or a tensor is while a source is executed once for all its iterations.
+
+Scalars are hash-consed expressions: two equal expressions are one object, so equality is identity and shared parts
+are visited once. Integer arithmetic is kept as linear forms over atoms (box variables, reads, operations), so that
+spellings of one index meet. Tensors are functions on a box, built of pieces. Knows no statement of the language and
+no graph record; smart constructors only simplify what is exact in LOGOS arithmetic.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Union
+from weakref import WeakValueDictionary
+
+_serial = itertools.count()
+
+
+class Node:
+    """A scalar expression of `kind` "int", "float" or "bool"; `free`: the symbols and loop-start tensors in it."""
+
+    __slots__ = ("__weakref__", "free", "kind", "serial")
+
+    def __init__(self, kind: str, free: frozenset[Symbol]) -> None:
+        self.kind = kind
+        self.free = free
+        self.serial = next(_serial)
+
+
+class Sym(Node):
+    """An integer variable counting from 0 (`extent` known), or the value a carried scalar has as an iteration begins."""
+
+    __slots__ = ("carried", "extent", "name")
+
+    def __init__(self, name: str, extent: int | None = None, kind: str = "int", carried: bool = False) -> None:
+        super().__init__(kind, frozenset())
+        self.free = frozenset((self,))
+        self.name = name
+        self.extent = extent
+        self.carried = carried
+
+
+class Instance(Sym):
+    """The instance number of a block."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, extent: int) -> None:
+        super().__init__("b", extent)
+        self.block: BlockValue | None = None
+
+
+class Lin(Node):
+    """An integer: `const + Σ coef * atom`, atoms by age; never a single atom alone."""
+
+    __slots__ = ("const", "terms")
+
+    def __init__(self, const: int, terms: tuple[tuple[Node, int], ...]) -> None:
+        super().__init__("int", _union(a for a, _ in terms))
+        self.const = const
+        self.terms = terms
+
+
+class Const(Node):
+    """A float or a truth value (integers are `Lin`)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float | bool, kind: str) -> None:
+        super().__init__(kind, frozenset())
+        self.value = value
+
+
+class Op(Node):
+    """A function of `ir.graph.FNS` of expressions; also `nonneg`, the truth of an integer being at least 0."""
+
+    __slots__ = ("args", "fn")
+
+    def __init__(self, fn: str, args: tuple[Node, ...], kind: str) -> None:
+        super().__init__(kind, _union(args))
+        self.fn = fn
+        self.args = args
+
+
+class Get(Node):
+    """The element of a tensor at `index`, counted from 0."""
+
+    __slots__ = ("index", "tensor")
+
+    def __init__(self, tensor: Tensor, index: tuple[Node, ...]) -> None:
+        super().__init__(tensor.kind, tensor.free.union(*(i.free for i in index)))
+        self.tensor = tensor
+        self.index = index
+
+
+class Fold(Node):
+    """A reduction of `value` over the box of `vars` where `guards` hold (`arg`, `init` as in `ir.graph.Reduction`)."""
+
+    __slots__ = ("arg", "guards", "init", "op", "order", "origin", "value", "vars")
+
+    def __init__(
+        self,
+        op: str,
+        vars: tuple[Sym, ...],
+        guards: tuple[Node, ...],
+        value: Node,
+        arg: Node | None,
+        init: Node | None,
+        order: int,
+        origin: object,
+    ) -> None:
+        inner = _union((value, *guards, *((arg,) if arg else ()))) - frozenset(vars)
+        super().__init__(arg.kind if arg else value.kind, inner | (init.free if init else frozenset()))
+        self.op, self.vars, self.guards, self.value = op, vars, guards, value
+        self.arg, self.init, self.order, self.origin = arg, init, order, origin
+
+
+class Tensor:
+    """A function from a box to scalars. `dims`: extents, None where not yet known."""
+
+    __slots__ = ("dims", "free", "kind", "length", "name", "serial")
+
+    def __init__(self, name: str, dims: tuple[int | None, ...] | None, kind: str, free: frozenset[Symbol]) -> None:
+        self.name = name
+        self.dims = dims
+        self.kind = kind
+        self.free = free
+        self.length: Node | None = None
+        """Of a sequence of run-time length: how many of the `dims[0]` items there are."""
+        self.serial = next(_serial)
+
+
+class Source(Tensor):
+    """A table, a weight or an input. `range`: declared bounds of integers; `state`: may be written in place."""
+
+    __slots__ = ("mode", "needs", "range", "role", "state")
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        dims: tuple[int | None, ...] | None,
+        kind: str,
+        range: tuple[int, int] | None,
+        state: bool,
+    ) -> None:
+        super().__init__(name, dims, kind, frozenset())
+        self.role, self.range, self.state = role, range, state
+        self.mode = ""  # "flat" or "nested", once the source has shown how deep it indexes
+        self.needs: dict[int, int] = {}  # least extent each axis must have, by the accesses
+
+
+class Start(Tensor):
+    """What a carried sequence is as an iteration of a loop begins; `length` may be a carried symbol."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, dims: tuple[int | None, ...] | None, kind: str, length: Node | None) -> None:
+        super().__init__(name, dims, kind, frozenset())
+        self.length = length
+        self.free = frozenset((self,)) | (length.free if length else frozenset())
+
+
+class Inner(Tensor):
+    """What a carried tensor is as an instance of a block begins."""
+
+    __slots__ = ("block", "slot")
+
+    def __init__(self, name: str, dims: tuple[int | None, ...] | None, kind: str, block: BlockValue, slot: int) -> None:
+        super().__init__(name, dims, kind, frozenset())
+        self.free = frozenset((self,))
+        self.block, self.slot = block, slot
+
+
+class Final(Tensor):
+    """What a carried tensor is after the last instance of a block."""
+
+    __slots__ = ("block", "slot")
+
+    def __init__(self, name: str, dims: tuple[int | None, ...] | None, kind: str, block: BlockValue, slot: int) -> None:
+        super().__init__(name, dims, kind, block.free)
+        self.block, self.slot = block, slot
+
+
+class BlockValue:
+    """A repeated block: `trip` instances, `b` the instance number, and for each carried tensor its three faces."""
+
+    __slots__ = ("b", "free", "initial", "inner", "made", "order", "origin", "trip")
+
+    def __init__(self, trip: int, b: Instance, order: int, origin: object) -> None:
+        self.trip, self.b, self.order, self.origin = trip, b, order, origin
+        self.initial: list[Tensor] = []
+        self.inner: list[Inner] = []
+        self.made: list[Tensor] = []
+        self.free: frozenset[Symbol] = frozenset()
+
+
+class Piece:
+    """For every point of the box of `vars` where `guards` hold, element `pos` is `value`.
+
+    `ordered`: the writes happen in order of `vars`, the last one shows; else they are injective.
+    """
+
+    __slots__ = ("free", "guards", "ordered", "pos", "table", "value", "vars")
+
+    def __init__(
+        self,
+        vars: tuple[Sym, ...],
+        guards: tuple[Node, ...],
+        pos: tuple[Node, ...],
+        value: Node,
+        ordered: bool = False,
+    ) -> None:
+        self.vars, self.guards, self.pos, self.value, self.ordered = vars, guards, pos, value, ordered
+        self.free: frozenset[Symbol] = _union((*guards, *pos, value)) - frozenset(vars)
+        self.table: Made | None = None  # the values alone, over the box, once somebody reads them so
+
+    @property
+    def volume(self) -> int:
+        """Points of the box."""
+        return math.prod(v.extent or 0 for v in self.vars)
+
+
+class Made(Tensor):
+    """A tensor a source makes: disjoint pieces, and elsewhere the elements of `base` (None: the pieces cover it)."""
+
+    __slots__ = ("base", "order", "origin", "pieces")
+
+    def __init__(
+        self,
+        name: str,
+        dims: tuple[int | None, ...],
+        base: Tensor | None,
+        pieces: tuple[Piece, ...],
+        order: int,
+        origin: object,
+        length: Node | None = None,
+        kind: str = "",
+    ) -> None:
+        free: frozenset[Symbol] = base.free if base else frozenset()
+        for p in pieces:
+            free |= p.free
+        if length is not None:
+            free |= length.free
+        if not kind:
+            kind = base.kind if base else "none"
+            for p in pieces:
+                kind = p.value.kind if kind in ("none", "mixed") else kind if kind == p.value.kind else "mixed"
+        super().__init__(name, dims, kind, free)
+        self.base, self.pieces, self.order, self.origin = base, pieces, order, origin
+        self.length = length
+
+
+Symbol = Union[Sym, Start, Inner]  # noqa: UP007  (used in annotations of classes above)
+
+
+def _union(nodes: Iterable[Node]) -> frozenset[Symbol]:
+    free: frozenset[Symbol] = frozenset()
+    for n in nodes:
+        free = free | n.free if free else n.free
+    return free
+
+
+# ---------------------------------------------------------------- constructors
+
+_pool: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
+
+
+def _intern(key: tuple[object, ...], make: Callable[[], Node]) -> Node:
+    found = _pool.get(key)
+    if found is None:
+        found = make()
+        _pool[key] = found
+    return found
+
+
+def integer(value: int) -> Node:
+    """The integer constant."""
+    return _intern(("lin", value), lambda: Lin(value, ()))
+
+
+def real(value: float) -> Node:
+    """The float constant (kept in binary64, signs of zero and all)."""
+    return _intern(("float", value.hex()), lambda: Const(value, "float"))
+
+
+def truth(value: bool) -> Node:
+    """The truth value."""
+    return _intern(("bool", value), lambda: Const(value, "bool"))
+
+
+TRUE, FALSE, ZERO, ONE = truth(True), truth(False), integer(0), integer(1)
+
+
+def parts(node: Node) -> tuple[int, tuple[tuple[Node, int], ...]]:
+    """An integer as `(const, terms)`."""
+    return (node.const, node.terms) if isinstance(node, Lin) else (0, ((node, 1),))
+
+
+def linear(const: int, terms: Mapping[Node, int]) -> Node:
+    """`const + Σ coef * atom`."""
+    kept = tuple(sorted(((a, c) for a, c in terms.items() if c), key=lambda t: t[0].serial))
+    if const == 0 and len(kept) == 1 and kept[0][1] == 1:
+        return kept[0][0]
+    return _intern(("lin", const, *((id(a), c) for a, c in kept)), lambda: Lin(const, kept))
+
+
+def constant(node: Node) -> int | float | bool | None:
+    """The value of a constant, or None."""
+    match node:
+        case Const(value=value):
+            return value
+        case Lin(const=const, terms=()):
+            return const
+        case _:
+            return None
+
+
+def int_constant(node: Node) -> int | None:
+    """The value of an integer constant, or None."""
+    return node.const if isinstance(node, Lin) and not node.terms else None
+
+
+def combine(a: Node, b: Node, factor: int = 1) -> Node:
+    """`a + factor * b` of integers."""
+    ca, ta = parts(a)
+    cb, tb = parts(b)
+    terms = dict(ta)
+    for atom, c in tb:
+        terms[atom] = terms.get(atom, 0) + factor * c
+    return linear(ca + factor * cb, terms)
+
+
+def scale(a: Node, factor: int) -> Node:
+    """`factor * a` of an integer."""
+    c, terms = parts(a)
+    return linear(c * factor, {atom: k * factor for atom, k in terms})
+
+
+def plus(a: Node, n: int) -> Node:
+    """`a + n` of an integer."""
+    return combine(a, integer(n))
+
+
+def raw_op(fn: str, args: tuple[Node, ...], kind: str) -> Node:
+    """The operation as it stands, nothing simplified."""
+    return _intern((fn, kind, *(id(a) for a in args)), lambda: Op(fn, args, kind))
+
+
+def get(tensor: Tensor, index: tuple[Node, ...]) -> Node:
+    """The element, nothing looked through."""
+    return _intern(("get", id(tensor), *(id(i) for i in index)), lambda: Get(tensor, index))
+
+
+def fold(
+    op: str,
+    vars: tuple[Sym, ...],
+    guards: tuple[Node, ...],
+    value: Node,
+    order: int,
+    origin: object,
+    arg: Node | None = None,
+    init: Node | None = None,
+) -> Node:
+    """The reduction; a fold of a like fold over nothing else is one fold over both boxes."""
+    if (
+        isinstance(value, Fold)
+        and value.op == op
+        and arg is None
+        and value.arg is None
+        and value.init is None
+        and op in ("sum", "product", "max", "min")
+    ):
+        vars, guards, value = (*vars, *value.vars), (*guards, *value.guards), value.value
+    guards = tuple(dict.fromkeys(g for g in guards if g is not TRUE))
+    key = ("fold", op, *map(id, vars), 0, *map(id, guards), 0, id(value), id(arg), id(init))
+    return _intern(key, lambda: Fold(op, vars, guards, value, arg, init, order, origin))
