@@ -92,11 +92,6 @@ def _spread_read(
     return None
 
 
-def divisor_tile(extent: int, most: int) -> int:
-    """The largest divisor of `extent` that is at most `most`."""
-    return next(t for t in range(min(extent, most), 0, -1) if extent % t == 0)
-
-
 def ends_with(place: AxisPlace, var: int, extent: int, axis_extent: int) -> bool:
     """Whether a page that overhangs the variable's extent overhangs the axis too: the form is the variable alone."""
     return place.via is None and place.base == Affine.sym(f"v{var}") and extent == axis_extent

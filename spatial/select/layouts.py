@@ -16,7 +16,7 @@ from spatial.ir.graph import At, Block, Graph, GraphTensor, Piece, Read, Stateme
 from spatial.numerics import Q8_BLOCK, narrowest
 from spatial.select.pieces import Stored, forms_of, fusable, piece_reads, reads_of, values_of
 from spatial.select.products import is_product
-from spatial.select.views import Use, View, choose_split, lane_sides
+from spatial.select.views import Use, View, choose_view, lane_sides
 from spatial.target import Target
 
 
@@ -177,9 +177,8 @@ def agree(graphs: Mapping[str, Graph], request: Request, target: Target) -> dict
     out: dict[str, TableLayout] = {}
     for name, (_, tensor) in sorted(seen.items()):
         fact = facts[name]
-        split = choose_split(tensor.dims, fact.uses, fact.sliced, False, target.tile)
-        prec = number_format(tensor, request.stored.get(name), target)
-        view = View(tensor.dims, split)
+        view = choose_view(tensor.dims, fact.uses, fact.sliced, False, False, target.tile)
+        split, prec = view.split, number_format(tensor, request.stored.get(name), target)
         layout = _layout(view, fact.uses, target.tile)
         if request.dense is not None and tensor.role != "weight":
             layout = "dense" if name in request.dense else "flat"
@@ -232,8 +231,7 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
             out[number] = Stored(own, table.view, table.prec, table.layout, held)
             continue
         fact = facts.get(cls[number], Facts())
-        split = choose_split(tensor.dims, fact.uses, fact.sliced, fact.kept, target.tile)
-        view = View(tensor.dims, split)
+        view = choose_view(tensor.dims, fact.uses, fact.sliced, fact.kept, True, target.tile)
         layout = _layout(view, fact.uses, target.tile)
         name = f"fill{number}" if tensor.role == "fill" else f"t{chain[number]}"
         prec = number_format(tensor, None, target)

@@ -13,10 +13,11 @@ from spatial.ir.affine import Affine
 from spatial.ir.body import Convert, Coord, Expr, Op, OutPort
 from spatial.ir.graph import Statement
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
-from spatial.select.lanes import Lane, coefs, divisor_tile, ends_with, page_read, via_uses
+from spatial.select.lanes import Lane, coefs, ends_with, page_read, via_uses
 from spatial.select.pieces import Placed, Stored, place_piece, symbols_of
 from spatial.select.spine import emit_spine
 from spatial.select.values import Speller
+from spatial.select.views import divisor_tile
 from spatial.target import Target
 
 

@@ -17,12 +17,13 @@ from spatial.ir.body import Cell, Convert, InPort, Matmul, Op, OutPort, Page, St
 from spatial.ir.graph import Acc, Fn, Num, Read, Statement, Value, Var
 from spatial.numerics import Q8_BLOCK, narrowest
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
-from spatial.select.lanes import Lane, PageRead, coefs, divisor_tile, ends_with, page_read
+from spatial.select.lanes import Lane, PageRead, coefs, ends_with, page_read
 from spatial.select.maps import row_mask
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of, symbols_of
 from spatial.select.reductions import side
 from spatial.select.spine import emit_spine
 from spatial.select.values import Speller
+from spatial.select.views import divisor_tile
 from spatial.target import Target
 
 
@@ -48,11 +49,18 @@ def factors(value: Value) -> tuple[Read, Read] | None:
 
 
 def is_product(statement: Statement) -> bool:
-    """Whether the statement is one sum of products of two tables."""
+    """Whether the statement is one sum of products of two tables, some variable of the result running along only one.
+
+    Where none does (a dot product, a sum of squares) nothing is used twice: that is a reduction.
+    """
     if len(statement.pieces) != 1 or len(statement.pieces[0].accs) != 1:
         return False
-    acc = statement.pieces[0].accs[0]
-    return acc.op == "sum" and acc.init is None and factors(acc.value) is not None
+    piece = statement.pieces[0]
+    pair = factors(piece.accs[0].value)
+    if piece.accs[0].op != "sum" or piece.accs[0].init is not None or pair is None:
+        return False
+    a, b = ({s for at in read.at for s in at.base.symbols} for read in pair)
+    return any((f"v{n}" in a) != (f"v{n}" in b) for n, extent in enumerate(piece.par) if extent > 1)
 
 
 def find_roles(placed: Placed, out: Stored, stored: Mapping[int, Stored], tile: tuple[int, int]) -> Roles | None:

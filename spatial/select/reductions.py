@@ -13,10 +13,11 @@ from spatial.ir.body import Cell, Coord, Expr, InPort, Lanes, Op, OutPort, Page,
 from spatial.ir.graph import Acc, Fn, Num, Read, Reduction, Statement, Value, Var
 from spatial.numerics import int_range
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
-from spatial.select.lanes import Lane, coefs, divisor_tile, ends_with, page_read
+from spatial.select.lanes import Lane, coefs, ends_with, page_read
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of
 from spatial.select.spine import emit_spine
 from spatial.select.values import Speller
+from spatial.select.views import divisor_tile
 from spatial.target import Target
 
 FOLDS = {"sum": "add", "max": "max", "min": "min"}

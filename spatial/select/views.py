@@ -1,6 +1,7 @@
 """How a graph tensor lies as a chip's tensor: its dimensions grouped into slices, rows and columns; flat or dense.
 
-A group of dimensions is merged row-major. The grouping is chosen by what it makes pageable: over all accesses of the
+A group of dimensions is merged row-major; an intermediate's dimensions may first change places, since its layout is
+nobody's business but the program's. The grouping is chosen by what it makes pageable: over all accesses of the
 tensor, the lanes a page could cover at once. Dimensions indexed by the instance number of a block always go to the
 slices, so that a body never knows its layer.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from math import prod
 
 from spatial.ir.affine import Affine
@@ -27,33 +29,42 @@ class AxisPlace:
 
 @dataclass(frozen=True)
 class View:
-    """`dims` grouped at `split` = (a, b): slices dims[:a], rows dims[a:b], columns dims[b:]; `swap` exchanges the
-    last two.
+    """`dims` in the order `perm`, grouped at `split` = (a, b): the first a are slices, up to b rows, the rest columns.
 
-    A Q8_0 weight [.., N, K] is swapped: its blocks run along the rows of [K, N].
+    `perm` () leaves the order. `swap` exchanges rows and columns: a Q8_0 weight [.., N, K] has its blocks along
+    the rows
+    of [K, N].
     """
 
     dims: tuple[int, ...]
     split: tuple[int, int]
     swap: bool = False
+    perm: tuple[int, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The dimensions, outermost first, by number."""
+        return self.perm or tuple(range(len(self.dims)))
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """(slices, rows, columns)."""
         a, b = self.split
-        s, r, c = prod(self.dims[:a]), prod(self.dims[a:b]), prod(self.dims[b:])
+        extents = [self.dims[k] for k in self.order]
+        s, r, c = prod(extents[:a]), prod(extents[a:b]), prod(extents[b:])
         return (s, c, r) if self.swap else (s, r, c)
 
     def place(self, at: Sequence[At]) -> tuple[AxisPlace, AxisPlace, AxisPlace]:
         """The (slice, row, column) of the element at one index per dimension."""
         a, b = self.split
-        s, r, c = self._merge(at, 0, a), self._merge(at, a, b), self._merge(at, b, len(self.dims))
+        order = self.order
+        s, r, c = self._merge(at, order[:a]), self._merge(at, order[a:b]), self._merge(at, order[b:])
         return (s, c, r) if self.swap else (s, r, c)
 
-    def _merge(self, at: Sequence[At], first: int, last: int) -> AxisPlace:
+    def _merge(self, at: Sequence[At], group: tuple[int, ...]) -> AxisPlace:
         base, via, scale = Affine(), None, 0
-        for k in range(first, last):
-            stride = prod(self.dims[k + 1 : last])
+        for n, k in enumerate(group):
+            stride = prod(self.dims[m] for m in group[n + 1 :])
             base = base + at[k].base * stride
             if at[k].via is not None:
                 via, scale = at[k].via, at[k].scale * stride
@@ -77,28 +88,40 @@ class Use:
     blocked: bool = False
 
 
-def splits(rank: int, sliced: int) -> Iterable[tuple[int, int]]:
-    """Every grouping of `rank` dimensions whose slices hold at least the first `sliced`, fewest slices first."""
+def splits(rank: int, sliced: int, kept: bool) -> Iterable[tuple[int, int]]:
+    """Every grouping of `rank` dimensions whose slices hold at least the first `sliced`, fewest slices first.
+
+    `kept`: the tensor is a row reduction's result, whose column extent stays 1 (one value a row).
+    """
     for a in range(sliced, rank + 1):
-        for b in range(a, rank + 1):
+        for b in (rank,) if kept else range(a, rank + 1):
             yield a, b
 
 
-def choose_split(
-    dims: tuple[int, ...], uses: Sequence[Use], sliced: int, kept: bool, tile: tuple[int, int]
-) -> tuple[int, int]:
-    """The split under which the accesses `uses` cover most lanes; ties go to fewer slices, then fewer row dimensions.
+def choose_view(
+    dims: tuple[int, ...], uses: Sequence[Use], sliced: int, kept: bool, free: bool, tile: tuple[int, int]
+) -> View:
+    """The view under which the accesses `uses` cover most lanes.
 
-    `sliced`: leading dimensions that must be slices; `kept`: the tensor is a row reduction's result, whose column
-    extent stays 1 (one value a row).
+    Ties go to the given order of dimensions, then to fewer slices and fewer row dimensions. `sliced`: leading
+    dimensions
+    that must be slices; `free`: the others may change places.
     """
     rank = len(dims)
-    if kept:
-        return max(rank - 1, sliced), rank
-    ranked = [(sum(lanes_covered(View(dims, s), u, tile) for u in uses), s) for s in splits(rank, sliced)]
-    best = max(score for score, _ in ranked)
-    return next(s for score, s in ranked if score == best)
+    orders = permutations(range(sliced, rank)) if free and rank <= MOST_FREE else [tuple(range(sliced, rank))]
+    best, most = View(dims, (sliced, max(rank - 1, sliced))), None
+    for order in orders:
+        perm = (*range(sliced), *order)
+        for split in splits(rank, sliced, kept):
+            view = View(dims, split, perm=() if perm == tuple(range(rank)) else perm)
+            score = sum(lanes_covered(view, use, tile) for use in uses)
+            if most is None or score > most:
+                best, most = view, score
+    return best
 
+
+MOST_FREE = 5
+"""Dimensions beyond which no other order is tried."""
 
 MISFIT = -(1 << 20)
 """Score of a view under which a Q8_0 product's reduced lanes would cut a block."""
@@ -152,5 +175,11 @@ def _lane_choices(
             if outer is None:
                 break
             extent, inner = extent * use.extents[outer], outer
-        found.append((min(most, extent), red))
+        alone = len(base.terms) == 1 or inner != n
+        found.append((min(most, extent) if alone else divisor_tile(extent, most), red))
     return found
+
+
+def divisor_tile(extent: int, most: int) -> int:
+    """The largest divisor of `extent` that is at most `most`."""
+    return next(t for t in range(min(extent, most), 0, -1) if extent % t == 0)
