@@ -96,9 +96,9 @@ class Arithmetic:
     def convert(self, prec: str, values: Array) -> Array:
         """`values` rounded to precision `prec` (to nearest even), as the datapath holds them afterwards."""
         target = precision(prec)
+        if values.dtype.kind == "b":
+            values = values.astype(np.int8)
         if target.kind == "float":
-            if values.dtype.kind == "b":
-                values = values.astype(np.int8)
             exact = values.dtype == np.int8 or values.dtype == np.int16
             rounded = values.astype(np.float32) if prec == "f32" and exact else round_to(prec, values)
             return self.enter(rounded)

@@ -115,7 +115,8 @@ def read_page(plane: Plane, page: Shape, origin: Triple, extent: Triple, place: 
     elements, inside = _lanes(plane, page, origin, extent, place)
     held = plane.units(1)
     found = np.zeros(page, held.dtype)
-    found[inside] = held[origin[0] + place[0], elements[inside], 0]
+    if inside.any():
+        found[inside] = held[origin[0] + place[0], elements[inside], 0]
     return found
 
 
@@ -123,7 +124,8 @@ def write_page(plane: Plane, origin: Triple, extent: Triple, place: Triple, valu
     """Write one page, but for lanes outside the extent and lanes not to `keep` (bool [R, C])."""
     elements, inside = _lanes(plane, (values.shape[0], values.shape[1]), origin, extent, place)
     inside &= keep
-    plane.units(1)[origin[0] + place[0], elements[inside], 0] = values[inside]
+    if inside.any():
+        plane.units(1)[origin[0] + place[0], elements[inside], 0] = values[inside]
 
 
 def _lanes(plane: Plane, page: Shape, origin: Triple, extent: Triple, place: Triple) -> tuple[Array, Array]:
