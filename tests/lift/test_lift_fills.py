@@ -1,0 +1,95 @@
+"""Build-time constants: formulas kept, values correctly rounded."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lifting import Facts, graph_of
+
+from spatial.ir.graph import Graph, Piece
+from spatial.lift import exact
+from spatial.lift.fills import evaluate_fill
+
+ROTARY = """## To native cos (x: Float) -> Float
+## Main
+Let angles be a new Seq of (Seq of Float).
+Repeat for p from 0 to positions - 1:
+    Let row be a new Seq of Float.
+    Repeat for i from 0 to head / 2 - 1:
+        Push cos(p * pow(100000.0, 0.0 - 2.0 * i / head)) to row.
+    Push row to angles.
+Let y be a new Seq of (Seq of Float).
+Repeat for p from 1 to positions:
+    Let row be a new Seq of Float.
+    Repeat for i from 1 to head / 2:
+        Push item i of (item p of angles) * item i of (item p of x) to row.
+    Push row to y.
+"""
+
+
+def the_fill(graph: Graph) -> tuple[Piece, tuple[int, ...]]:
+    ((piece, dims),) = [(t.fill, t.dims) for t in graph.tensors if t.fill is not None]
+    return piece, dims
+
+
+def test_a_rotary_table_is_a_fill_and_fast() -> None:
+    graph = graph_of(ROTARY, Facts({"positions": 256, "head": 64}, {}, ("x",)))
+    piece, dims = the_fill(graph)
+    assert dims == (256, 32)
+    began = time.process_time()
+    values = evaluate_fill(piece, dims)
+    assert time.process_time() - began < 2
+    assert values.dtype == np.float64
+    with mpmath.workprec(200):
+        for p, i in [(0, 0), (1, 1), (100, 7), (255, 31), (254, 3)]:
+            step = float(mpmath.mpf(100000.0) ** mpmath.mpf(-2.0 * i / 64))
+            assert values[p, i] == float(mpmath.cos(mpmath.mpf(p * step)))
+
+
+def test_a_fill_of_integers_is_inlined_where_it_is_linear() -> None:
+    source = """## Main
+Let steps be a new Seq of Int.
+Repeat for i from 0 to 4:
+    Push 2 * i + 1 to steps.
+Let y be a new Seq of Float.
+Repeat for i from 1 to 5:
+    Push item (item i of steps) of x to y.
+"""
+    graph = graph_of(source, Facts({}, {}, ("x",)))
+    assert not any(t.fill for t in graph.tensors)
+    assert [t.dims for t in graph.tensors if t.role == "weight"] == [(10,)]
+
+
+NATIVES = ("exp", "log", "sin", "cos", "tanh", "erf")
+
+
+@given(st.sampled_from(NATIVES), st.floats(-700, 700, allow_nan=False))
+@settings(max_examples=60, deadline=None)
+def test_natives_are_correctly_rounded(fn: str, x: float) -> None:
+    got = exact.apply(fn, x)
+    if fn == "log" and x <= 0:
+        assert math.isnan(got) or got == -math.inf
+        return
+    with mpmath.workprec(400):
+        want = getattr(mpmath, fn)(mpmath.mpf(x))
+        if abs(want) > mpmath.mpf(2) ** -1022:
+            assert got == float(want)
+
+
+@given(st.floats(1e-8, 1e8), st.floats(-20, 20))
+@settings(max_examples=60, deadline=None)
+def test_pow_is_correctly_rounded(x: float, y: float) -> None:
+    got = exact.power(x, y)
+    with mpmath.workprec(400):
+        assert got == float(mpmath.mpf(x) ** mpmath.mpf(y))
+
+
+@pytest.mark.parametrize(("x", "y", "want"), [(2.0, 3.0, 8.0), (9.0, 0.5, 3.0), (-2.0, 3.0, -8.0), (0.0, -1.0, math.inf)])
+def test_pow_where_it_is_exact(x: float, y: float, want: float) -> None:
+    assert exact.power(x, y) == want
