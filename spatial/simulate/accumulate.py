@@ -19,7 +19,7 @@ from spatial.ir.body import Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op
 from spatial.numerics import Array, precision
 from spatial.simulate import product
 from spatial.simulate.arithmetic import Arithmetic, fit
-from spatial.simulate.axes import LOOPS, Along, Choice, Nest, choose, positions, stretched
+from spatial.simulate.axes import LOOPS, Along, Choice, Nest, choose, positions, stretched, windowed
 from spatial.simulate.expression import as_product, cells_of, evaluate, walk
 from spatial.target import Target
 
@@ -84,7 +84,10 @@ def _plain(nest: Nest, state: State, at: tuple[Affine, ...]) -> bool:
 
 @dataclass
 class Accumulators:
-    """One run of a stage's states. `lane`: pages of leaves; `exact`: which product operands need no rounding."""
+    """One run of a stage's states. `lane`: pages of leaves; `exact`: which product operands need no rounding.
+
+    `window`: the sites and turns in hand.
+    """
 
     stage: Stage
     nest: Nest
@@ -92,6 +95,7 @@ class Accumulators:
     arithmetic: Arithmetic
     lane: PageOf
     exact: tuple[bool, bool]
+    window: tuple[slice, ...]
 
     def finals(self, group: Group) -> dict[int, Array]:
         """Each member's cells as its iterations at its depth end: [sites, turns, loops…, cells…, R, C]."""
@@ -241,7 +245,7 @@ class _Steps:
         nest, state = self.own.nest, self.states[s]
         if not state.cells:
             return Choice(())
-        arrays = [self._cut_choice(nest.values(form)) for form in at]
+        arrays = [self._cut_choice(windowed(nest.values(form), self.own.window)) for form in at]
         picks: list[int | Along] = []
         for form, values, extent in zip(at, arrays, state.cells, strict=True):
             if values.size and (values.min() < 0 or values.max() >= extent):

@@ -169,7 +169,7 @@ class _StagePlan:
                 assert not isinstance(found, CellLeaf)
                 return leaf_values(found, held, self.nest, 0, window)
 
-            run = Accumulators(self.stage, self.nest, self.target, self.arithmetic, lane, self.exact)
+            run = Accumulators(self.stage, self.nest, self.target, self.arithmetic, lane, self.exact, window)
             for group in self.groups:
                 finals |= run.finals(group)
         return finals

@@ -21,6 +21,8 @@ from spatial.target import Target
 _LEAF = 1 << 15
 """Accumulator lanes worked on at once: sums, products and the operand's slab then stay in a second-level cache."""
 _SLAB = 1 << 18
+_TERMS = 1 << 16
+"""Products made in one go before they are added: few enough not to leave the cache, where calls would cost more."""
 
 
 def operand_rounding(target: Target) -> str:
@@ -115,6 +117,10 @@ class _Order:
         for at in tuples(*(range(extent) for _, extent in self.steps)):
             x = _slab(a_view, at, (k_count, g, m, 1), self.rounding[0])
             y = _slab(b_view, at, (k_count, g, 1, n), self.rounding[1])
+            if native and k_count * total.size <= _TERMS:
+                for terms in x * y:
+                    np.add(total, terms, out=total)
+                continue
             for k in range(k_count):
                 np.multiply(x[k], y[k], out=term)
                 if native:

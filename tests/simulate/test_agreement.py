@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulate.bodies import at, form, forms
@@ -30,6 +31,7 @@ from spatial.ir.body import (
     State,
 )
 from spatial.ir.program import Bind, Call, Program, Tensor
+from spatial.simulate import lockstep
 from spatial.simulate.memory import Memory
 from spatial.simulate.pagewise import Pagewise
 from spatial.simulate.run import run_program
@@ -206,6 +208,17 @@ def outcome(body: Body, target: Target, executor: object, seed: int) -> dict[str
             memory.set(operand.name, rng.standard_normal(operand.extent).astype(np.float32))
     run_program(program, target, memory, executor, seed)  # type: ignore[arg-type]
     return {o.name: memory.get(o.name).tobytes() for o in body.operands if o.mode == "out"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 32))
+def test_windows_of_turns_and_sites_change_nothing(seed: int):
+    body = Draw(seed).body()
+    whole = outcome(body, REFERENCE, "lockstep", 0)
+    with pytest.MonkeyPatch.context() as patch:
+        for size in (1, 100, 400):
+            patch.setattr(lockstep, "STREAM_BYTES", size)
+            assert outcome(body, REFERENCE, "lockstep", 0) == whole
 
 
 @settings(max_examples=120, deadline=None)

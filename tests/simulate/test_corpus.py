@@ -8,6 +8,7 @@ from sections.cases import CASES, Case, Tables, wide
 from support import REFERENCE, TF32
 
 from spatial.ir.program import Program
+from spatial.simulate import lockstep
 from spatial.simulate.memory import Memory
 from spatial.simulate.pagewise import STRATEGIES, Pagewise
 from spatial.simulate.run import Executor, run_program
@@ -51,6 +52,14 @@ def test_lockstep_computes_what_the_formula_says(case: Case, seed: int):
     found, expected = outcome(program, memory), case.expected(wide(inputs))
     for name, array in expected.items():
         np.testing.assert_allclose(found[name].astype(np.float64), array, case.tolerance, case.tolerance, err_msg=name)
+
+
+@EACH
+@pytest.mark.parametrize("size", (1, 3000))
+def test_windows_change_nothing(case: Case, size: int, monkeypatch: pytest.MonkeyPatch):
+    expected = ran(case, "lockstep", 0)
+    monkeypatch.setattr(lockstep, "STREAM_BYTES", size)
+    same(ran(case, "lockstep", 0), expected)
 
 
 @EACH
