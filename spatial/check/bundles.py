@@ -77,9 +77,11 @@ def _derive(bundle: Bundle, contents: Contents | None) -> _Derived:
         judge_program(entry.program, bundle.target, declared, f"program {entry.name}", judged, log)
         known[entry.name] = check_tensors(entry.program, declared, bundle.target, f"program {entry.name}", Log())
     check_deployment(bundle, known, log)
+    # Before the data: what is claimed does not depend on who has it at hand.
+    claims = _certificate(bundle, known, judged, log)
     if contents is not None:
         _data(bundle, known, contents, log)
-    return _Derived(log, _certificate(bundle, known, judged, log))
+    return _Derived(log, claims)
 
 
 def _certificate(

@@ -8,7 +8,7 @@ or between integers. Knows no shape and no tensor.
 from __future__ import annotations
 
 from spatial.check.stage_parts import access_of, moved_port
-from spatial.check.typing_rules import expressions, walk
+from spatial.check.typing_rules import walk
 from spatial.check.verdict import Log, Spot
 from spatial.ir.body import Body, Convert, Matmul, Page, Stage
 from spatial.numerics import PRECISIONS
@@ -70,10 +70,13 @@ def _elementwise(body: Body, stage: Stage, target: Target, at: Spot) -> None:
     for state in stage.states if stage.kind == "generic" else ():
         here = at.at(f"state {state.name}")
         here.require(state.prec in kept, f"the vector datapath keeps no {state.prec}", words)
-    for expr in expressions(stage):
-        for part in walk(expr):
+    # What a product's update reads enters the matrix datapath; everything else is elementwise.
+    values = [p.value for p in stage.outs if p.value is not None]
+    values += [s.update for s in stage.states] if stage.kind == "generic" else []
+    for value in values:
+        for part in walk(value):
             match part:
-                case Page(port) if stage.kind == "generic":
+                case Page(port):
                     prec = body.queue(stage.ins[port].queue).prec
                     at.require(prec in holds, f"{prec} does not enter the vector datapath", words)
                 case Convert(prec):

@@ -140,11 +140,12 @@ def _shared(table: Table, entries: Sequence[Entry], known: Mapping[str, Mapping[
         if tensor.prec not in PRECISIONS or not is_int(tensor.prec) or tensor.prec != first.prec:
             continue
         holds = range_of(tensor.prec, tensor.range)
-        if table.range is not None and table.role != "result":
+        if table.role == "input" or (table.range is not None and table.role == "state"):
+            # An input without a declared range may hold whatever its format holds.
+            declared = range_of(tensor.prec, table.range)
             here.require(
-                contains(holds, table.range),
-                f"the deployment declares [{table.range[0]}, {table.range[1]}], the program was made for "
-                f"[{holds[0]}, {holds[1]}]",
+                contains(holds, declared),
+                f"[{declared[0]}, {declared[1]}] is declared, the program was made for [{holds[0]}, {holds[1]}]",
                 "build the program for the declared range",
             )
         for other, written in users:

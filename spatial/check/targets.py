@@ -24,6 +24,7 @@ def check_target(target: Target, log: Log) -> bool:
     memory = target.memory
     for what, n in (("granule", memory.granule), ("alignment", memory.align)):
         at.require(n >= 1 and n & (n - 1) == 0, f"the {what} of memory, {n} bytes, is no power of two")
+    at.require(memory.align >= memory.granule, "tensors are aligned more finely than a write covers memory")
     matrix, vector = target.matrix, target.vector
     for what, prec, kind in (
         ("accumulator", matrix.float_accumulate, "float"),

@@ -198,9 +198,3 @@ def walk(expr: Expr) -> Iterator[Expr]:
             yield b
         case _:
             pass
-
-
-def expressions(stage: Stage) -> Iterator[Expr]:
-    """Every update and out value of a stage."""
-    yield from (s.update for s in stage.states)
-    yield from (p.value for p in stage.outs if p.value is not None)

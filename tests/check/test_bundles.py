@@ -126,7 +126,8 @@ def test_data_at_hand_is_held_to_digest_size_and_range():
         return with_tensor(sealed_in, "integers", "b", range=(low, 127))
 
     data = raw.tobytes()
-    assert check_bundle(sealed(data, -128), contents=lambda _: data).accepted
+    whole = sealed(data, -128)
+    assert check_bundle(whole, claims_of(whole), lambda _: data).accepted
     assert check_bundle(sealed(data, -128), contents=lambda _: None).answer == "unsupported"
     for bundle_, given in (
         (sealed(data, -127), data),
@@ -135,6 +136,13 @@ def test_data_at_hand_is_held_to_digest_size_and_range():
     ):
         verdict = check_bundle(bundle_, contents=lambda _, given=given: given)
         assert "bundle, data of b" in [f.place for f in verdict.failures]
+
+
+def test_an_input_without_a_declared_range_may_hold_anything():
+    bundle = two_programs()
+    tables = tuple(replace(t, range=None) if t.name == "position" else t for t in bundle.tables)
+    verdict = check_bundle(replace(bundle, tables=tables))
+    assert {f.place for f in verdict.failures} == {f"bundle, table position, program {p}" for p in ("first", "second")}
 
 
 CLAIMS: dict[str, Callable[[Certificate], Certificate]] = {

@@ -75,7 +75,7 @@ def test_a_bundle_with_any_field_altered_is_answered(data: st.DataObject):
     assert check_bundle(bundle, claims).answer in ("accept", "reject", "unsupported")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(programs())
 def test_arbitrary_records_are_answered(program: Program):
     assert check_program(program, REFERENCE).answer in ("reject", "unsupported", "accept")

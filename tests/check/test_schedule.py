@@ -56,6 +56,39 @@ def _shuffled(order: tuple[Loop | Step, ...], data: st.DataObject) -> tuple[Loop
     return tuple(data.draw(st.permutations(inner)))
 
 
+def outcome(body: Body, seed: int) -> bool:
+    """Whether the slow judge sees the body complete; an order that does not fit its iterations is none."""
+    try:
+        return completes(body, seed)
+    except ValueError:
+        return False
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_steps_of_any_depth_mean_the_same_to_both(data: st.DataObject):
+    """A step completes the iteration at its depth that is under way, with the ends that fall due."""
+    body = read("product").bodies[0]
+    step = st.builds(Step, st.just("mm"), st.integers(-1, 1))
+    order = st.recursive(
+        step, lambda s: st.builds(Loop, st.integers(1, 4), st.lists(s, min_size=1, max_size=3).map(tuple))
+    )
+    mine = data.draw(st.lists(order, min_size=1, max_size=4).map(tuple))
+    body = replace(body, engines=(*body.engines[:2], replace(body.engines[2], order=mine)))
+    assert judged(body) == outcome(body, 0)
+
+
+def test_an_iteration_may_be_finished_at_a_lesser_depth():
+    body = read("product").bodies[0]
+    for order in (
+        (Step("mm", 1), Step("mm", 0), Loop(3, (Step("mm", 0),))),
+        (Loop(2, (Step("mm", 1),)), Step("mm", -1)),
+        (Loop(11, (Step("mm", 1),)), Step("mm", 0)),
+    ):
+        stepped = replace(body, engines=(*body.engines[:2], replace(body.engines[2], order=order)))
+        assert judged(stepped) and completes(stepped, 3)
+
+
 def test_the_least_capacity_is_named():
     mutant = next(m for m in mutants() if m.name == "a capacity below need")
     (failure,) = check_program(mutant.program(), TARGETS[mutant.target]).failures
