@@ -1,17 +1,17 @@
 """Linking: the programs of a deployment over one memory, as one bundle; or every reason why they don't go together.
 
 Place: pure, from lowered programs to a `Bundle`. Knows no file, no spec and no layout's making. What is shared is told
-by role: inputs, weights, state and results are the deployment's, each with one placement; constant fills start with
-given bytes, and equal ones lie in one place; intermediates are a program's own scratch, and as programs run one after
-the other, all scratch lies in one region.
+by role: inputs, weights, state and results are the deployment's, each with one placement. Constant fills and
+intermediates are a program's own. No two placements overlap; fills of equal bytes name them by the same digest, so that
+a deployment carries them once.
 
-The memory map is in a stable order: state, inputs, results, weights, each by name; fills by their bytes' digest; then
-each program's scratch in the program's order, from one base.
+The memory map is in a stable order: state, inputs, results, weights, each by name; then by program its fills and its
+intermediates, in the program's order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spatial.errors import Bug, Problem, Refused
@@ -167,11 +167,8 @@ class _Map:
         self.next = 0
         self.placed: list[Placement] = []
 
-    def size(self, tensor: Tensor) -> int:
-        return layout_of(tensor.layout, tensor.prec, tensor.shape, self.target).bytes
-
-    def place(self, program: str, tensor: Tensor, data: str = "") -> None:
-        size = self.size(tensor)
+    def place(self, program: str, tensor: Tensor, data: str) -> None:
+        size = layout_of(tensor.layout, tensor.prec, tensor.shape, self.target).bytes
         self.placed.append(Placement(program, tensor.name, self.next, size, data))
         self.next = round_up(self.next + size, self.target.memory.align)
 
@@ -183,29 +180,11 @@ def _memory(parts: Sequence[Part], weights: Mapping[str, str], target: Target) -
         if tensor.role == "weight" and tensor.name not in weights:
             raise Bug(f"weight {tensor.name} was not packed")
         memory.place("", tensor, weights[tensor.name] if tensor.role == "weight" else "")
-    _place_fills(memory, parts)
-    base = memory.next
     for part in sorted(parts, key=lambda p: p.name):
-        memory.next = base
-        for tensor in part.program.tensors:
-            if tensor.role == "intermediate":
-                memory.place(part.name, tensor)
+        own = [t for t in part.program.tensors if t.name in part.fills or t.role == "intermediate"]
+        for tensor in sorted(own, key=lambda t: t.role == "intermediate"):
+            memory.place(part.name, tensor, part.fills.get(tensor.name, ""))
     return tuple(memory.placed)
-
-
-def _place_fills(memory: _Map, parts: Iterable[Part]) -> None:
-    """Constant fills by digest: those of equal bytes get one address."""
-    wanted = sorted((digest, part.name, name) for part in parts for name, digest in part.fills.items())
-    programs = {part.name: part.program for part in parts}
-    at: dict[tuple[str, int], int] = {}
-    for digest, program, name in wanted:
-        tensor = programs[program].tensor(name)
-        size = memory.size(tensor)
-        if (digest, size) in at:
-            memory.placed.append(Placement(program, name, at[digest, size], size, digest))
-        else:
-            at[digest, size] = memory.next
-            memory.place(program, tensor, digest)
 
 
 def _too_much(memory: tuple[Placement, ...], needed: int, target: Target) -> Problem:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from doit.exceptions import TaskFailed
+from doit.exceptions import TaskFailed  # pyright: ignore[reportMissingTypeStubs]
 
 GOLDEN = Path("tests/data/smollm2/golden.json")
 GOLDEN_DEPLOYMENT = "llama-reference"

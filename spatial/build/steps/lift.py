@@ -18,8 +18,7 @@ from spatial.build.steps.sources import read_program, with_paths
 from spatial.errors import Refused
 from spatial.ir import wire
 from spatial.ir.graph import Graph, Lifted
-from spatial.lift.facts import Facts, Table
-from spatial.lift.lifter import lift
+from spatial.lift import Facts, Table, lift
 
 
 def run(given: Given) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from spatial.build.canonical import encode
 from spatial.build.steps.given import Given
 from spatial.build.steps.sources import read_program, with_paths
-from spatial.lift.facts import Facts, Table, used_names
+from spatial.lift import Facts, Table, used_names
 
 
 def run(given: Given) -> dict[str, bytes]:

@@ -6,16 +6,24 @@ Expects: input `constant`, the graph tensor whose fill is its formula; how it is
 
 from __future__ import annotations
 
+import numpy as np
+
 from spatial.build.pack import pack_bytes
 from spatial.build.steps.given import Given
-from spatial.graph.fills import evaluate_fill
+from spatial.errors import Bug
 from spatial.ir import wire
 from spatial.ir.graph import GraphTensor
+from spatial.lift.fills import fill_values
 
 
 def run(given: Given) -> dict[str, bytes]:
     """The pages of one constant: evaluated in binary64, correctly rounded, then rounded once to storage."""
-    values = evaluate_fill(wire.unpack(given.inputs["constant"], GraphTensor))
+    tensor = wire.unpack(given.inputs["constant"], GraphTensor)
+    if tensor.fill is None:
+        raise Bug("a constant without a formula")
+    values = fill_values(tensor.fill, tensor.dims)
+    if tensor.kind == "int":
+        values = values.astype(np.int64)
     slices, rows, cols = given.params["shape"]
     pages = pack_bytes(
         values, (slices, rows, cols), given.params["prec"], given.params["layout"], given.aside["target"]

@@ -1,0 +1,200 @@
+"""`spatial compile SOURCE --target T …` or `DEPLOYMENT:PROGRAM`: lower one program, and say what became of it.
+
+A single source takes its sizes from `--size`; any other name it reads is an input or weight whose shape its accesses
+imply. A deployment's program is compiled as the deployment has it: layouts are agreed over all its programs.
+
+JSON: `whole`, `statements`, `lowered`, `views`, `fills`, `dead`, `sections`, `kinds` (name to count), `distinct`
+bodies, `phases`, `state`, `missing` (statement, binder, kind, why, mend, file, line, column). Exit 0 only when whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spatial.build.deployment import Deployment
+from spatial.cli.output import print_json
+from spatial.cli.places import folders, named_program, source_text, target_of
+from spatial.errors import EnvironmentFault, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from spatial.ir.body import Body
+    from spatial.ir.graph import Lifted
+    from spatial.ir.program import Program
+    from spatial.lowering import ProgramLowering
+    from spatial.select.layouts import TableLayout
+    from spatial.target import Target
+
+
+@dataclass
+class Job:
+    """A lifted program, how its tables are laid out, its chip, and what is assumed of its inputs."""
+
+    lifted: Lifted
+    tables: Mapping[str, TableLayout]
+    target: Target
+    assume: tuple[str, ...] = ()
+    templates: list[tuple[Body, Body]] = field(default_factory=list["tuple[Body, Body]"])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile."""
+    from spatial.lowering import Options, lower
+
+    if options.tp is not None:
+        raise Unsupported("tensor parallelism is not supported by this version", "", "leave out --tp")
+    named = named_program(options)
+    job = _single(options) if named is None else _of_deployment(options, *named)
+    kept = job.templates
+    asked = Options(assume=job.assume, keep=lambda template, body: kept.append((template, body)))
+    lowering = lower(job.lifted, job.tables, job.target, asked)
+    program = lowering.whole()
+    if options.json:
+        print_json("compile", _record(job.lifted, lowering))
+    else:
+        for line in _told(job.lifted, lowering):
+            print(line)
+    for line in _more(options, job):
+        print(line, file=sys.stderr if options.json else sys.stdout)
+    if program is None:
+        print(f"error: {lowering.refusal()}", file=sys.stderr)
+        return 1
+    if options.out is not None:
+        _write(options.out, program)
+    return 0
+
+
+# ---------------------------------------------------------------- what is compiled
+
+
+def _single(options: argparse.Namespace) -> Job:
+    from spatial.lift import Facts, lift
+    from spatial.logos.parser import parse_files
+    from spatial.select.layouts import Request, agree
+
+    if options.target is None:
+        raise UsageError("no target", "a single source names no chip", "say which with --target")
+    target = target_of(options)
+    lifted = lift(parse_files([source_text(options)]), Facts(options.size, open_inputs=True), options.results)
+    if lifted.graph is None:
+        return Job(lifted, {}, target)
+    stored = dict.fromkeys(options.q8, "q8_0")
+    request = Request(stored, None if options.dense is None else frozenset(options.dense))
+    names = {t.name for t in lifted.graph.tensors if t.name}
+    for name in (*options.q8, *(options.dense or ())):
+        if name not in names:
+            raise UsageError(f"the source reads no table {name}", f"it reads {', '.join(sorted(names)) or 'none'}")
+    return Job(lifted, agree({options.source: lifted.graph}, request, target), target)
+
+
+def _of_deployment(options: argparse.Namespace, deployment: Deployment, program: str) -> Job:
+    from spatial.build.pipeline import Pipeline
+    from spatial.build.steps.agree import table_of
+    from spatial.build.workshop import Workshop
+    from spatial.ir import wire
+    from spatial.ir.graph import Graph, Lifted
+
+    given = [f"--{name}" for name in ("target", "size", "results", "q8", "dense") if getattr(options, name)]
+    if given:
+        raise UsageError(f"{' and '.join(given)} beside a deployment", "its spec says all that", "change the spec")
+    pipeline = Pipeline(Workshop(folders(options)), deployment)
+    store = pipeline.shop.store
+    action = pipeline.lower(program)
+    lifted = pipeline.get(pipeline.lift(program))
+    graph = wire.unpack(store.get(lifted["graph"]), Graph)
+    side = replace(wire.unpack(store.get(lifted["side"]), Lifted), graph=graph)
+    tables = {name: table_of(name, row) for name, row in action.params["rows"].items()}  # type: ignore[attr-defined]
+    return Job(side, tables, pipeline.target(), tuple(action.params["assume"]))  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- what is told
+
+
+def _told(lifted: Lifted, lowering: ProgramLowering) -> Iterator[str]:
+    yield f"lowered {lowering.lowered} of {lowering.statements} statements"
+    yield f"views {lifted.views}, fills {lifted.fills}, unread {lifted.dead}"
+    yield f"sections {lowering.sections}"
+    for kind, count in lowering.kinds:
+        yield f"  {kind}: {count}"
+    program = lowering.whole()
+    if program is not None:
+        yield f"phases {len(program.phases)}, distinct bodies {len(program.bodies)}"
+    if lowering.state:
+        yield f"state {', '.join(lowering.state)}"
+
+
+def _record(lifted: Lifted, lowering: ProgramLowering) -> dict[str, object]:
+    program = lowering.whole()
+    return {
+        "whole": program is not None,
+        "statements": lowering.statements,
+        "lowered": lowering.lowered,
+        "views": lifted.views,
+        "fills": lifted.fills,
+        "dead": lifted.dead,
+        "sections": lowering.sections,
+        "kinds": dict(lowering.kinds),
+        "distinct": None if program is None else len(program.bodies),
+        "phases": None if program is None else len(program.phases),
+        "state": list(lowering.state),
+        "missing": [
+            {
+                "statement": m.statement,
+                "binder": m.binder,
+                "kind": m.kind,
+                "why": m.why,
+                "mend": m.mend,
+                "file": m.file,
+                "line": m.line,
+                "column": m.column,
+            }
+            for m in lowering.missing
+        ],
+    }
+
+
+def _more(options: argparse.Namespace, job: Job) -> Iterator[str]:
+    """Plans and traces of the distinct sections, where they are asked for."""
+    for number, (template, body) in enumerate(job.templates):
+        if options.explain and body.plan is not None:
+            plan = body.plan
+            yield f"section {number}: {plan.label or 'plain'} on {plan.rect[0]} x {plan.rect[1]} sites"
+            yield f"  price {plan.cycles:.0f} cycles, {plan.traffic} bytes moved"
+            for what, names in (("multicast", plan.multicast), ("resident", plan.resident)):
+                if names:
+                    yield f"  {what}: {', '.join(names)}"
+        if options.trace_passes:
+            yield from _trace(number, template, job.target)
+
+
+def _trace(number: int, body: Body, target: Target) -> Iterator[str]:
+    from spatial.ir.text import print_body
+    from spatial.passes import PASS_ORDER, run_passes
+
+    yield f"# section {number}, template"
+    yield print_body(body).rstrip("\n")
+    for step in PASS_ORDER:
+        body = run_passes(body, target, [step])
+        yield f"# section {number}, after {step[0]}"
+        yield print_body(body).rstrip("\n")
+
+
+def _write(path: Path, program: Program) -> None:
+    """Write `program` whole or not at all, in text form where the name ends in .txt."""
+    from spatial.ir import wire
+    from spatial.ir.text import print_program
+
+    data = print_program(program).encode() if path.suffix == ".txt" else wire.pack(program)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,145 @@
+"""The command line of every command, read with argparse; a mistake ends with exit code 2 and the usage.
+
+Knows words and their forms (`a=1,b=2`, `1,2,3`), and nothing of what commands do.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from spatial import __version__
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The options of one command; `command` names it."""
+    parser = argparse.ArgumentParser(prog="spatial", description="Builds and runs programs on dataflow accelerators.")
+    parser.add_argument("--version", action="version", version=f"spatial {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (told, fill) in COMMANDS.items():
+        command = commands.add_parser(name, help=told, description=f"{told[0].upper()}{told[1:]}.")
+        fill(command)
+        command.add_argument("--debug", action="store_true", help="tell errors with their traceback")
+    return parser.parse_args(argv)
+
+
+def _build(command: argparse.ArgumentParser) -> None:
+    command.add_argument("names", nargs="+", metavar="NAME", help="a deployment, or a task such as lower:llama")
+    command.add_argument("-n", dest="jobs", type=_count, default=1, metavar="N", help="tasks run at once")
+    command.add_argument("--continue", dest="onward", action="store_true", help="go on past a failure")
+    _folders(command)
+    _json(command)
+
+
+def _compile(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="SOURCE", help="a source file, or DEPLOYMENT:PROGRAM")
+    command.add_argument("--target", metavar="T", help="a chip: its name in targets/, or a file")
+    command.add_argument("--size", type=_sizes, default={}, metavar="n=v,…", help="integer constants")
+    command.add_argument("--results", type=_words, metavar="a,b", help="what is read from outside")
+    command.add_argument("--q8", type=_words, default=(), metavar="w,…", help="weights stored Q8_0")
+    command.add_argument("--dense", type=_words, metavar="t,…", help="tables laid out in tiles")
+    command.add_argument("--tp", metavar="MANIFEST", help="how a program is split over chips")
+    command.add_argument("--explain", action="store_true", help="the plan of each distinct section")
+    command.add_argument("--trace-passes", action="store_true", help="each distinct section after each pass")
+    command.add_argument("-o", dest="out", type=Path, metavar="FILE", help="write the program (.txt: in text form)")
+    _folders(command)
+    _json(command)
+
+
+def _interpret(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="SOURCE", help="a source file, or DEPLOYMENT:PROGRAM")
+    command.add_argument("args", nargs="*", metavar="ARGS", help="what args() gives after the program's name")
+    _arrays(command)
+    _folders(command)
+
+
+def _show(command: argparse.ArgumentParser) -> None:
+    command.add_argument("artifact", type=Path, metavar="ARTIFACT")
+    told = "tables, memory, certificate, a program, or PROGRAM:N for one body"
+    command.add_argument("section", nargs="?", metavar="SECTION", help=told)
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    command.add_argument("artifact", type=Path, metavar="ARTIFACT")
+    command.add_argument("--target", metavar="T", help="the chip of a program that stands alone")
+    _json(command)
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("artifact", type=Path, metavar="ARTIFACT")
+    command.add_argument("program", nargs="?", metavar="PROGRAM", help="may be left out where there is but one")
+    _arrays(command)
+    _json(command)
+
+
+def _generate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("bundle", type=Path, metavar="BUNDLE")
+    command.add_argument("--ids", type=_integers, required=True, metavar="1,2,3", help="the prompt's tokens")
+    command.add_argument("-n", dest="number", type=_count, default=16, metavar="N", help="tokens to generate")
+    command.add_argument("--force", type=_integers, metavar="IDS", help="feed these tokens instead of chosen ones")
+    command.add_argument("--top", type=_count, default=0, metavar="K", help="print the K likeliest tokens of each step")
+    command.add_argument("--logits", type=Path, metavar="FILE", help="write all logits there, an npz")
+    command.add_argument("--no-stop", action="store_true", help="go on past stop tokens")
+    _json(command)
+
+
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "build": ("build deployments", _build),
+    "compile": ("lower one program and say what became of each statement", _compile),
+    "interpret": ("run a source in the reference interpreter", _interpret),
+    "show": ("print an artifact in its text form", _show),
+    "check": ("accept an artifact, reject it, or find it unsupported", _check),
+    "run": ("simulate one call of a program", _run),
+    "generate": ("prefill and decode of a language model", _generate),
+}
+"""Each command's summary, and what puts its options on its parser."""
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _arrays(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--in", dest="given", type=Path, metavar="FILE", help="inputs and state, an npz")
+    command.add_argument("--out", type=Path, metavar="FILE", help="write results and state there, an npz")
+
+
+def _folders(command: argparse.ArgumentParser) -> None:
+    for name, told in (
+        ("deployments", "specs and sources"),
+        ("artifacts", "what builds write"),
+        ("store", "the store"),
+    ):
+        command.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=f"the folder of {told}")
+
+
+def _count(text: str) -> int:
+    value = _integer(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is below 1")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 18 or not text.removeprefix("-").isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no integer")
+    return int(text)
+
+
+def _integers(text: str) -> tuple[int, ...]:
+    return tuple(_integer(part.strip()) for part in text.split(",")) if text.strip() else ()
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _sizes(text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for part in _words(text):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise argparse.ArgumentTypeError(f"{part!r} is no name=value")
+        found[name.strip()] = _integer(value.strip())
+    return found

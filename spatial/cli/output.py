@@ -1,0 +1,63 @@
+"""What commands print: one JSON object with a schema, and arrays read from and written to npz files.
+
+JSON goes to standard output, one object a run, `schema: "spatial.COMMAND/1"` first; keys keep the order they are given
+in. Nothing else is printed there then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from spatial.errors import EnvironmentFault, UsageError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Array: TypeAlias = "npt.NDArray[Any]"
+
+
+def print_json(command: str, found: Mapping[str, object]) -> None:
+    """Print the answer of `command` as one object."""
+    json.dump({"schema": f"spatial.{command}/1", **found}, sys.stdout, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def read_npz(path: Path | None) -> dict[str, Array]:
+    """The arrays of an npz file by name; none without a path. Raises EnvironmentFault or UsageError."""
+    import numpy as np
+
+    if path is None:
+        return {}
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            if not isinstance(found, np.lib.npyio.NpzFile):
+                raise UsageError(f"{path} is one array, not an npz of named ones", "", "write it with numpy.savez")
+            return {name: found[name] for name in found.files}
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path} is no npz of plain arrays: {error}") from None
+
+
+def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write `arrays` to an npz file, whole or not at all; equal arrays, equal bytes. Raises EnvironmentFault."""
+    from numpy.lib.format import write_array
+
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with zipfile.ZipFile(temporary, "w") as file:
+            for name, array in sorted(arrays.items()):
+                # An entry of our own making has no time of writing.
+                with file.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                    write_array(member, array, allow_pickle=False)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
