@@ -60,9 +60,8 @@ def data_port(stage: Stage, access: Access) -> int:
     return rest[0]
 
 
-def check_index(stage: Stage, values: Array, scale: int, extent: int) -> None:
-    """Raise `Refused` where a run-time index (times its scale) lies outside the table."""
-    base = values * scale
+def check_base(stage: Stage, base: Array, extent: int) -> None:
+    """Raise `Refused` where a place with a run-time index, on that index's axis, lies outside the table."""
     if base.size and (base.min() < 0 or base.max() >= extent):
         bad = int(base.min() if base.min() < 0 else base.max())
         raise Refused(
@@ -136,9 +135,10 @@ class Reader:
         place = [windowed(v, window) for v in self.place]
         alive = self._over(self.idle, window)
         if index is not None:
-            place[index.axis] = place[index.axis] + self._index(
-                index.port, index.scale, extent[index.axis], held, window
-            )
+            base = place[index.axis] + self._index(index.port, index.scale, held, window)
+            busy = self._over(self.strict_idle, window)
+            check_base(self.stage, base if busy is None else np.where(busy, base, 0), extent[index.axis])
+            place[index.axis] = base
         if not self.loading:
             # A store writes every page it is given: its places run through all turns and loops.
             place[0] = np.broadcast_to(place[0], self._whole(window)).copy()
@@ -147,7 +147,7 @@ class Reader:
             self._kept[key] = places
         return places
 
-    def _index(self, port: int, scale: int, extent: int, held: Sequence[Array], window: Window) -> Array:
+    def _index(self, port: int, scale: int, held: Sequence[Array], window: Window) -> Array:
         """`scale` times the run-time index, over [sites, turns, loops…, pages…]."""
         popped = self.stage.ins[port]
         if count(popped.pages) != 1 or popped.depth > self.depth:
@@ -157,13 +157,9 @@ class Reader:
         if values.dtype.kind not in "iu":
             raise Refused(f"stage {self.stage.name} takes a {values.dtype} as an index", "it needs an integer")
         values = values.astype(np.int64)
-        alive = self._over(self.strict_idle, window)
-        if alive is None:
-            check_index(self.stage, values, scale, extent)
-        else:
-            busy = alive.reshape(alive.shape[: self.nest.ndim])
-            values = np.where(busy, values, 0)
-            check_index(self.stage, values, scale, extent)
+        busy = self._over(self.strict_idle, window)
+        if busy is not None:
+            values = np.where(busy.reshape(busy.shape[: self.nest.ndim]), values, 0)
         return (values * scale).reshape(*values.shape, *(1,) * len(self.pages))
 
     def _over(self, idle: Array | None, window: Window) -> Array | None:

@@ -22,7 +22,7 @@ from spatial.ir.body import Body, Cell, Coord, Page, Stage, State, count
 from spatial.ir.program import Call, Phase, Program
 from spatial.numerics import Array, precision
 from spatial.simulate import product
-from spatial.simulate.access import binding_of, check_index, data_port
+from spatial.simulate.access import binding_of, check_base, data_port
 from spatial.simulate.arithmetic import Arithmetic, fit
 from spatial.simulate.axes import sites_of
 from spatial.simulate.expression import as_product, evaluate
@@ -313,9 +313,8 @@ class _StageRun:
         place = [form.at(at) for form in access.place]
         if access.index is not None and not self.idle:
             page = self.held[access.index.port][0]
-            value = int(page[0, 0])
-            check_index(self.stage, np.array([value]), access.index.scale, extent[access.index.axis])
-            place[access.index.axis] += access.index.scale * value
+            place[access.index.axis] += access.index.scale * int(page[0, 0])
+            check_base(self.stage, np.array([place[access.index.axis]]), extent[access.index.axis])
         return place[0], place[1], place[2]
 
     def _load(self, at: dict[str, int]) -> Array:
