@@ -18,6 +18,7 @@ from spatial.lift.values import (
     TRUE,
     ZERO,
     Const,
+    Fold,
     Lin,
     Node,
     Op,
@@ -64,7 +65,10 @@ def _floats(fn: str, a: Node, b: Node, fold: Callable[[float, float], float] | N
 
 
 def add(a: Node, b: Node) -> Node:
-    """`a + b`."""
+    """`a + b`; a sum that starts from zero is the sum."""
+    for zero, total in ((a, b), (b, a)):
+        if constant(zero) == 0 and isinstance(total, Fold) and total.op == "sum" and total.init is None:
+            return total
     return combine(a, b) if _numbers(a, b) else _floats("add", a, b, lambda x, y: x + y)
 
 
@@ -371,7 +375,7 @@ def rebuild(fn: str, args: tuple[Node, ...], kind: str) -> Node:
         case "min" | "max":
             return extreme(fn, *args)
         case "add" | "sub" | "mul" | "div":
-            if all(isinstance(a, Const) for a in args):
+            if any(isinstance(a, Const) for a in args):
                 return {"add": add, "sub": sub, "mul": mul, "div": div}[fn](*args)
             return raw_op(fn, args, kind)
         case "pow":

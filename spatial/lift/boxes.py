@@ -245,26 +245,13 @@ def _finals(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Final]:
     return list(found)
 
 
-def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> None:
-    """Gives every unit its canonical box and every made tensor its canonical extents."""
+def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue], variables: bool = True) -> None:
+    """Gives every made tensor its canonical extents, and (`variables`) every unit its canonical box."""
     chosen = families(units, blocks)
     of: dict[Tensor, Family] = {t: f for f in chosen for t in f.tensors}
-
-    def flat(tensor: Tensor, index: tuple[Node, ...]) -> Node:
-        family = of.get(tensor)
-        return get(tensor, index if family is None else _flatten(index, family.dims))
-
-    mapper = Mapper(flat)
+    mapper = Mapper(lambda t, index: get(t, _flatten(index, of[t].dims) if t in of else index))
     for u in units:
-        family = of.get(u)
-        pieces: list[Piece] = []
-        for p in u.pieces:
-            p = split_piece(p)
-            p = mapper.piece(p)
-            if family is not None:
-                p = Piece(p.vars, p.guards, _flatten(p.pos, family.dims), p.value, p.ordered)
-            pieces.append(split_piece(fuse_piece(p, u, set(of))))
-        u.pieces = pieces
+        u.pieces = [_flat_piece(p, u, of, mapper, variables) for p in u.pieces]
     for u in units:
         for p in u.pieces:
             if u in of:
@@ -274,24 +261,28 @@ def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> None:
                     of[n.tensor].forms += n.index
     for family in chosen:
         _choose(family)
-
-    def deep(tensor: Tensor, index: tuple[Node, ...]) -> Node:
-        family = of.get(tensor)
-        return get(tensor, index if family is None or not index else _unflatten(index[0], family.dims))
-
-    mapper = Mapper(deep)
+    mapper = Mapper(lambda t, index: get(t, _unflatten(index[0], of[t].dims) if t in of and index else index))
     for u in units:
-        family = of.get(u)
-        pieces = []
+        pieces: list[Piece] = []
         for p in u.pieces:
             p = mapper.piece(p)
-            if family is not None and p.pos:
-                p = Piece(p.vars, p.guards, _unflatten(p.pos[0], family.dims), p.value, p.ordered)
+            if u in of and p.pos:
+                p = Piece(p.vars, p.guards, _unflatten(p.pos[0], of[u].dims), p.value, p.ordered)
             pieces.append(p)
         u.pieces = pieces
     for family in chosen:
         for t in family.tensors:
             t.dims = family.dims
+
+
+def _flat_piece(p: Piece, own: Unit, of: dict[Tensor, Family], mapper: Mapper, variables: bool) -> Piece:
+    """A piece over tensors of one axis, its variables split and fused."""
+    if variables:
+        p = split_piece(p)
+    p = mapper.piece(p)
+    if own in of:
+        p = Piece(p.vars, p.guards, _flatten(p.pos, of[own].dims), p.value, p.ordered)
+    return split_piece(fuse_piece(p, own, set(of))) if variables else p
 
 
 def _flatten(index: Sequence[Node], dims: Sequence[int]) -> tuple[Node, ...]:

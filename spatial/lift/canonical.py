@@ -45,10 +45,11 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     outside: set[Tensor] = {t for _, t in results} | {t for _, _, t in state} | set(shown)
     for block in units.blocks.values():
         outside |= {*block.initial, *block.made}
+    blocks = list(units.blocks.values())
     Hoister(units).run()
+    reshape(reachable(units, outside), blocks, variables=False)
     join(units, outside)
     live = reachable(units, outside)
-    blocks = list(units.blocks.values())
     reshape(live, blocks)
     check_inside(live, machine.assumed)
     live = _with_new(units, live)

@@ -43,7 +43,7 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
         if id(k) in paired:
             continue
         if id(k) in terms:
-            k.final = combined(c, k.entry, change, terms[id(k)])
+            k.final = combined(c, k.entry, change, terms[id(k)], k.order)
         elif k.start not in k.exit.free:
             k.final = _last(k, c)
         k.closed = True
@@ -145,5 +145,5 @@ def _close_pair(k: Carry, best: Carry, term: Term, c: Closing) -> None:
             c.span,
         )
     op = f"arg{term.op}_{'first' if term.strict else 'last'}"
-    k.final = fold(op, (v,), guards, value, c.order, c.span, arg=arg)
+    k.final = fold(op, (v,), guards, value, k.order, c.span, arg=arg)
     k.closed = True

@@ -59,7 +59,10 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
     anew: list[Carry] = []
     for k in open_:
         assert isinstance(k.exit, Seq) and isinstance(k.start, Start)
-        exit = whole_of(k.exit, c.order, c.span)
+        exit = whole_of(k.exit, k.order, c.span)
+        if isinstance(exit, Made) and exit.base is None and k.start in exit.free and exit.dims == k.start.dims:
+            # Every item rewritten from what it was: still a write in place.
+            exit = Made(exit.name, exit.dims or (), k.start, exit.pieces, exit.order, exit.origin, exit.length)
         k.exit = Seq(exit)
         if isinstance(exit, Made) and exit.base is k.start:
             written.append(_written(k, k.start, exit, c))
@@ -220,7 +223,7 @@ def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
         return _grown(w, c, entry, closed)
     result = entry
     for p in closed:
-        result = put(result, p, c.order, c.span, k.cell.name, c.known)
+        result = put(result, p, k.order, c.span, k.cell.name, c.known)
     assert isinstance(result, Made)
     return result
 
@@ -234,7 +237,7 @@ def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: 
     else:
         guards = p.guards
     own = element(entry, p.pos, c.known)
-    value = combined(c, own, change, term)
+    value = combined(c, own, change, term, w.carry.order)
     return Piece(p.vars, tuple(change.node(g) for g in guards), p.pos, value)
 
 
@@ -313,7 +316,7 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
             raise NotLifted("this sequence cannot grow", "build a new one", c.span, "write")
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
-    made = Made(k.cell.name, dims or (), base, tuple(pieces), c.order, c.span, run_time)
+    made = Made(k.cell.name, dims or (), base, tuple(pieces), k.order, c.span, run_time)
     if dims is None:
         made.dims = None
     return made

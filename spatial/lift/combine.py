@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WORST = {"max": -math.inf, "min": math.inf}
 
 
-def combined(c: Closing, entry: Node, change: Substitution, term: Term) -> Node:
+def combined(c: Closing, entry: Node, change: Substitution, term: Term, order: int) -> Node:
     """`entry op term(0) op term(1) …`, the entry dropped where it is the identity or repeats a term."""
     guards = tuple(g for g in (c.guard, *(change.node(g) for g in term.guards)) if g is not TRUE)
     value = change.node(term.value)
@@ -26,16 +26,16 @@ def combined(c: Closing, entry: Node, change: Substitution, term: Term) -> Node:
     peeled = _peeled(c, entry, value, guards)
     if peeled is not None:
         v, value, guards = peeled
-        return fold(term.op, (v,), guards, value, c.order, c.span)
+        return fold(term.op, (v,), guards, value, order, c.span)
     if v not in free and term.op in ("sum", "product"):
         raise NotLifted("a loop repeats one and the same term", "multiply instead", c.span)
     if term.op in ("max", "min"):
         sure = c.runs and len(guards) == (c.guard is not TRUE)
         if sure and (constant(entry) == _WORST[term.op] or _repeats(c, entry, value)):
-            return fold(term.op, (v,), guards, value, c.order, c.span)
+            return fold(term.op, (v,), guards, value, order, c.span)
         if sure:
-            return arith.extreme(term.op, entry, fold(term.op, (v,), guards, value, c.order, c.span))
-        return fold(term.op, (v,), guards, value, c.order, c.span, init=entry)
+            return arith.extreme(term.op, entry, fold(term.op, (v,), guards, value, order, c.span))
+        return fold(term.op, (v,), guards, value, order, c.span, init=entry)
     if value.kind == "float" and entry.kind == "int":
         if not c.runs:
             raise NotLifted("the result is an Int where the loop runs no time", "start it as 0.0", c.span)
@@ -44,7 +44,7 @@ def combined(c: Closing, entry: Node, change: Substitution, term: Term) -> Node:
     negative = isinstance(value, Op) and value.fn == "neg"
     if negative and isinstance(value, Op):
         value = value.args[0]
-    total = fold(term.op, (v,), guards, value, c.order, c.span)
+    total = fold(term.op, (v,), guards, value, order, c.span)
     if term.op == "product":
         return total if constant(entry) == 1 else arith.mul(entry, total)
     if constant(entry) == 0:

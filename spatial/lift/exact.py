@@ -12,43 +12,53 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import mpmath
+from mpmath import libmp  # pyright: ignore[reportMissingTypeStubs]
 
 _GUARD_BITS = 10
-_PRECISIONS = (90, 160, 320, 640, 1300)
+_PRECISIONS = (80, 130, 260, 520, 1100)
+_lib: Any = libmp
 
-_FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    name: (lambda mp, x, name=name: getattr(mp, name)(x)) for name in ("exp", "log", "sin", "cos", "tanh", "erf")
+_FUNCTIONS: dict[str, Callable[[Any, int], Any]] = {
+    "exp": lambda x, bits: _lib.mpf_exp(x, bits, "n"),
+    "log": lambda x, bits: _lib.mpf_log(x, bits, "n"),
+    "sin": lambda x, bits: _lib.mpf_sin(x, bits, "n"),
+    "cos": lambda x, bits: _lib.mpf_cos(x, bits, "n"),
+    "tanh": lambda x, bits: _lib.mpf_tanh(x, bits, "n"),
+    "erf": lambda x, bits: _lib.mpf_erf(x, bits, "n"),
 }
 
 
-def _certain(compute: Callable[[Any], Any]) -> float:
-    """The double nearest to what `compute` gives in ever more precise contexts."""
-    context = mpmath.mp.clone()
-    value: Any = context.mpf(0)
+def _certain(compute: Callable[[int], Any]) -> float:
+    """The double nearest to what `compute` gives at ever more bits."""
+    low = 0.0
     for bits in _PRECISIONS:
-        context.prec = bits
-        value = compute(context)
-        if value == 0:
+        sign, mantissa, exponent, count = compute(bits)
+        mantissa, exponent, count = int(mantissa), int(exponent), int(count)
+        if mantissa == 0:
             return 0.0
-        slack = abs(value) * context.mpf(2) ** (_GUARD_BITS - bits)
-        low, high = _nearest(value - slack), _nearest(value + slack)
+        shift = max(bits - count, 0)
+        mantissa, exponent = mantissa << shift, exponent - shift
+        slack = 1 << _GUARD_BITS
+        low, high = _nearest(mantissa - slack, exponent), _nearest(mantissa + slack, exponent)
         if low == high:
-            return low
-    return _nearest(value)  # an exact tie: every precision shows it, and ties go to even
+            return -low if sign else low
+        low = _nearest(mantissa, exponent) * (-1 if sign else 1)
+    return low  # an exact tie: every precision shows it, and ties go to even
 
 
-def _nearest(value: Any) -> float:
-    """Rounded to nearest even, subnormals and overflow included."""
-    sign, mantissa, exponent, _ = value._mpf_
-    if mantissa == 0:
+def _nearest(mantissa: int, exponent: int) -> float:
+    """`mantissa * 2**exponent` rounded to nearest even, subnormals and overflow included."""
+    if exponent >= 0:
+        try:
+            return float(mantissa << exponent) if exponent < 2000 else math.inf
+        except OverflowError:
+            return math.inf
+    if mantissa.bit_length() + exponent < -1080:
         return 0.0
-    number = Fraction(int(mantissa)) * Fraction(2) ** int(exponent) if exponent > -4000 else Fraction(0)
     try:
-        result = float(number)
+        return mantissa / (1 << -exponent)  # Python rounds quotients of integers correctly
     except OverflowError:
-        result = math.inf
-    return -result if sign else result
+        return math.inf
 
 
 @lru_cache(maxsize=1 << 16)
@@ -78,7 +88,8 @@ def apply(fn: str, x: float) -> float:
     if fn in ("tanh", "erf") and abs(x) > 30:
         return math.copysign(1.0, x)
     function = _FUNCTIONS[fn]
-    return _certain(lambda mp: function(mp, mp.mpf(x)))
+    number = _lib.from_float(x)
+    return _certain(lambda bits: function(number, bits))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -99,4 +110,5 @@ def power(x: float, y: float) -> float:
         return sign * (math.inf if (y > 0) == (abs(x) > 1) else 0.0)
     if y == int(y) and abs(y) <= 64:
         return sign * float(Fraction(abs(x)) ** int(y))
-    return sign * _certain(lambda mp: mp.mpf(abs(x)) ** mp.mpf(y))
+    base, exponent = _lib.from_float(abs(x)), _lib.from_float(y)
+    return sign * _certain(lambda bits: _lib.mpf_pow(base, exponent, bits, "n"))

@@ -41,7 +41,7 @@ class Hoister:
         self.memo: dict[Node, Node] = {}
 
     def run(self) -> None:
-        """Hoists in every unit, in new ones too; then decides which reductions stay."""
+        """Hoists in every unit, in new ones too; then every reduction that is part of an expression."""
         for unit in self.units.all:
             self.register(unit)
         at = 0
@@ -192,11 +192,7 @@ class Hoister:
         return read
 
     def folds(self) -> None:
-        """A reduction stays where it is alone in its statement and over all its variables; else it stands alone."""
-        users: dict[Node, int] = {}
-        for unit in self.units.all:
-            for f in {f for p in unit.pieces for f in outer_folds(p.value)}:
-                users[f] = users.get(f, 0) + 1
+        """Every reduction stands alone; what may join its reader joins it later."""
         at = 0
         while at < len(self.units.all):
             unit = self.units.all[at]
@@ -204,13 +200,10 @@ class Hoister:
             pieces: list[Piece] = []
             for p in unit.pieces:
                 found = outer_folds(p.value)
-                box = frozenset(p.vars)
-                if len(found) == 1 and axes_of(found[0], box) == box and users.get(found[0], 1) == 1:
-                    pieces.append(p)
-                    continue
                 if p.value in found:
                     pieces.append(p)
                     continue
+                box = frozenset(p.vars)
                 change = {f: self.alone(f, axes_of(f, box), unit) for f in found}
                 value = _replace(p.value, change)
                 pieces.append(Piece(p.vars, p.guards, p.pos, value, p.ordered))

@@ -99,7 +99,7 @@ def _poison(machine: Machine, executor: Executor, statement: syntax.Stmt) -> Non
     names = assigned_names((statement,), machine)
     if isinstance(statement, syntax.Let):
         machine.globals.names[statement.name] = Cell(statement.name, Poison(), top=True)
-    for name in sorted(names):
+    for name in names:
         cell = machine.globals.names.get(name)
         if cell is not None:
             machine.assign(cell, Poison())

@@ -131,22 +131,22 @@ def inductions(ex: Executor, body: Sequence[syntax.Stmt], scope: Scope) -> dict[
 # ---------------------------------------------------------------- what a body assigns
 
 
-def assigned_names(body: Sequence[syntax.Stmt], m: Machine, seen: frozenset[str] = frozenset()) -> set[str]:
-    """Names that the body, and the functions it calls, may assign or change in place."""
-    found: set[str] = set()
+def assigned_names(body: Sequence[syntax.Stmt], m: Machine, seen: frozenset[str] = frozenset()) -> list[str]:
+    """Names that the body, and the functions it calls, may assign or change in place; in the order of the text."""
+    found: dict[str, None] = {}
     for s in syntax.statements(tuple(body)):
         match s:
             case syntax.Set(name):
-                found.add(name)
+                found[name] = None
             case syntax.SetItem(place):
-                found.add(syntax.root_name(place) or "")
+                found[syntax.root_name(place) or ""] = None
             case syntax.Push(_, place) | syntax.Pop(place):
-                found.add(syntax.root_name(place) or "")
+                found[syntax.root_name(place) or ""] = None
             case _:
                 pass
         for call in _calls(s):
-            found |= _changed_by(call, m, seen)
-    return found
+            found.update(dict.fromkeys(_changed_by(call, m, seen)))
+    return list(found)
 
 
 def pushed_names(body: Sequence[syntax.Stmt], m: Machine, seen: frozenset[str] = frozenset()) -> set[str]:
@@ -174,16 +174,16 @@ def _calls(s: syntax.Stmt) -> Iterator[syntax.Call]:
                 yield node
 
 
-def _changed_by(call: syntax.Call, m: Machine, seen: frozenset[str]) -> set[str]:
+def _changed_by(call: syntax.Call, m: Machine, seen: frozenset[str]) -> list[str]:
     function = m.program.function(call.function)
     if not isinstance(function, syntax.Function) or call.function in seen:
-        return set()
+        return []
     inner = assigned_names(function.body, m, seen | {call.function})
-    params = {p.name for p in function.params}
-    changed = inner - params - _bound(function.body)
+    own = {p.name for p in function.params} | _bound(function.body)
+    changed = [name for name in inner if name not in own]
     for p, a in zip(function.params, call.args, strict=False):
         if p.mutable and p.name in inner:
-            changed.add(syntax.root_name(a) or "")
+            changed.append(syntax.root_name(a) or "")
     return changed
 
 
@@ -194,7 +194,7 @@ def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
 def assigned_cells(loop: Loop, ex: Executor, scope: Scope) -> list[Cell]:
     """The variables bound outside the loop that its body may assign, in a fixed order."""
     cells: list[Cell] = []
-    for name in sorted(assigned_names(loop.body, ex.m)):
+    for name in assigned_names(loop.body, ex.m):
         if not name or name == loop.name:
             continue
         cell = scope.find(name) or ex.m.globals.find(name)

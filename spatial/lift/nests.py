@@ -36,6 +36,8 @@ class Carry:
     start: Sym | Start
     exit: Value
     final: Value | None = None
+    order: int = 0
+    """Its place in the order of completion."""
     growth: int = 0
     """Items an iteration adds to a sequence."""
     closed: bool = False
@@ -49,7 +51,6 @@ class Closing:
     trip: Node
     guard: Node
     known: tuple[Node, ...]
-    order: int
     span: Span
     carries: list[Carry]
     nodes: dict[Sym, Node]
@@ -127,7 +128,9 @@ def _attempt(ex: Executor, loop: Loop, scope: Scope, extent: int) -> bool:
                 m.kind_hints[(id(loop.body), c.cell.name)] = "float"
                 return False
             raise NotLifted(f'"{c.cell.name}" changes its kind in the loop', "keep it an Int or a Float", loop.span)
-    closing = Closing(v, loop.trip, guard, outside, m.tick(), loop.span, carries, {}, {})
+    for c in carries:
+        c.order = m.tick()
+    closing = Closing(v, loop.trip, guard, outside, loop.span, carries, {}, {})
     _close(ex, closing, inside, counters)
     return True
 

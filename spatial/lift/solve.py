@@ -14,7 +14,7 @@ import numpy as np
 from spatial.lift.arith import floordiv
 from spatial.lift.bounds import Bounds, at_least_zero, bounds, guard_forms
 from spatial.lift.rewrite import Substitution
-from spatial.lift.values import Made, Node, Piece, Sym, Tensor, combine, get, int_constant, integer, linear, parts, plus, scale
+from spatial.lift.values import Made, Node, Piece, Sym, Tensor, combine, constant, get, int_constant, integer, linear, parts, plus, scale
 
 _COUNTED_OUT = 400_000
 """Points of a box that are tried one by one before an answer is left open."""
@@ -252,11 +252,13 @@ def element(tensor: Tensor, index: tuple[Node, ...], guards: Sequence[Node] = ()
         hit: Node | None = None
         open_ = False
         for piece in reversed(tensor.pieces):
-            if tensor.base is None and piece.vars:
+            if tensor.base is None and piece.vars and constant(piece.value) is None:
                 open_ = True
                 continue
             point = None if piece.ordered else lands(piece, index, guards)
             if point is not None:
+                if constant(piece.value) is not None:
+                    return piece.value
                 hit = get(table_of(tensor, piece), tuple(point[v] for v in piece.vars)) if piece.vars else piece.value
                 break
             if not open_ and meet(piece, index, guard_forms(guards)):

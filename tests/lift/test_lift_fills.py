@@ -63,7 +63,7 @@ Repeat for i from 1 to 5:
 """
     graph = graph_of(source, Facts({}, {}, ("x",)))
     assert not any(t.fill for t in graph.tensors)
-    assert [t.dims for t in graph.tensors if t.role == "weight"] == [(10,)]
+    assert [t.dims for t in graph.tensors if t.role == "weight"] == [(9,)]
 
 
 NATIVES = ("exp", "log", "sin", "cos", "tanh", "erf")
