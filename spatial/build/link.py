@@ -12,7 +12,7 @@ intermediates, in the program's order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Problem, Refused
 from spatial.ir.bundle import Bundle, Entry, Placement, Table
@@ -133,8 +133,9 @@ def _tables(parts: Sequence[Part]) -> list[Table]:
         numbers = dict(part.graph.results)
         for name, stored, _ in part.program.results:
             made, tensor = part.graph.tensors[numbers[name]], part.program.tensor(stored)
-            table = _table(name, made, tensor) if tensor.role == "result" else None
-            if table is not None:
+            if tensor.role == "result":
+                # What the program was proved to leave there may be wider than what its graph says.
+                table = replace(_table(name, made, tensor), range=tensor.range)
                 found[name] = _wider(found.get(name, table), table)
     return [found[name] for name in sorted(found)]
 
@@ -146,7 +147,7 @@ def _table(name: str, seen: GraphTensor, stored: Tensor) -> Table:
 def _wider(a: Table, b: Table) -> Table:
     """A result of two programs holds what either may leave there."""
     span = None if a.range is None or b.range is None else (min(a.range[0], b.range[0]), max(a.range[1], b.range[1]))
-    return Table(a.name, a.dims, a.kind, a.role, a.shape, span)
+    return replace(a, range=span)
 
 
 def _entry(part: Part) -> Entry:
