@@ -113,9 +113,35 @@ def _accumulate(proof: Proof, stage: Stage, number: int, cells: dict[int, Interv
         case Op(op="min" | "max" | "select", args=args):
             seen = [_interval(proof, stage, a, cells, width) for a in args if not _is_truth(a)]
             low, high = min(init[0], *(s[0] for s in seen)), max(init[1], *(s[1] for s in seen))
+            if low < init[0] and high > init[1]:
+                raise Refused(
+                    f"the extremum in {stage.name} starts from {init[0]}, which its terms pass on both sides",
+                    "its start must leave every term as it is",
+                    "declare narrower ranges for the tables it is computed from",
+                )
             return proof.fits((low, high), state.prec, f"the accumulator of {stage.name}")
         case _:
             return int_range(state.prec)
+
+
+def _is_float(proof: Proof, stage: Stage, value: Expr) -> bool:
+    match value:
+        case Page():
+            return is_float(proof.body.queue(stage.ins[value.port].queue).prec)
+        case Cell():
+            return is_float(stage.states[value.state].prec)
+        case Const():
+            return value.kind == "float"
+        case Convert():
+            return is_float(value.prec)
+        case Op():
+            return not _is_truth(value) and _is_float(proof, stage, value.args[-1])
+        case Lanes():
+            return _is_float(proof, stage, value.arg)
+        case Matmul():
+            return _is_float(proof, stage, value.a)
+        case Coord():
+            return False
 
 
 def _is_truth(value: Expr) -> bool:
@@ -162,8 +188,8 @@ def _raw(proof: Proof, stage: Stage, value: Expr, cells: dict[int, Interval], wi
 def _converted(proof: Proof, stage: Stage, value: Convert, cells: dict[int, Interval], width: str) -> Interval:
     if _is_truth(value.arg):
         return 0, 1
-    if isinstance(value.arg, Op) and value.arg.op in ("floor", "ceil", "round"):
-        return int_range(value.prec)  # a float rounded: saturates at the format's ends
+    if _is_float(proof, stage, value.arg):
+        return int_range(value.prec)  # the checker asks for a proof that it lies inside
     return proof.fits(_interval(proof, stage, value.arg, cells, width), value.prec, f"a conversion in {stage.name}")
 
 

@@ -65,7 +65,8 @@ class Misfit(Refused):
 class Nest:
     """The coordinates of a template: item axes i0, i1, … and loops l1, l2, …, and the form of every piece variable.
 
-    `bases`: piece variable to its coordinate form without the lane.
+    `bases`: piece variable to its coordinate form without the lane. `whole`: variables an item runs along as a loop
+    of its own (see `select.granules`); `done`: the depth at which a page of the result is finished, below those loops.
     """
 
     row: Lane
@@ -73,10 +74,15 @@ class Nest:
     grid: list[int] = field(default_factory=list[int])
     loops: list[int] = field(default_factory=list[int])
     bases: dict[str, Affine] = field(default_factory=dict[str, Affine])
+    whole: frozenset[int] = frozenset()
+    done: int = 0
 
     def axis(self, var: int, extent: int, stride: int = 1) -> None:
-        """Let item coordinate number len(grid) run `extent` times; variable `var` moves by `stride` with it."""
-        if extent == 1:
+        """Let item coordinate number len(grid), or a loop of each item, run `extent` times and move `var` by `stride`."""
+        if var in self.whole:
+            self.loop(var, extent, stride)
+            self.done = len(self.loops)
+        elif extent == 1:
             self.bases[f"v{var}"] = ZERO
         else:
             self.bases[f"v{var}"] = Affine.sym(f"i{len(self.grid)}", stride)
@@ -202,20 +208,21 @@ class Emitter:
         return out
 
     def store(self, tensor: int, places: Places, queue: str, mask: str | None, offset: int = 0) -> None:
-        """A store of one page per turn at the access; `mask`: a queue of (rows, 1) pages that switches rows off."""
+        """A store of every finished page at the access; `mask`: a queue of (rows, 1) pages that switches rows off."""
         index, index_ports = self.index(places)
         place, origin = self.place(places, offset)
-        ins = [InPort(queue, 0)]
+        done = self.nest.done
+        ins = [InPort(queue, done)]
         if index is not None:
             index = Index(1, index.axis, index.scale)
             ins += [InPort(p.queue, p.depth) for p in index_ports]
         masked = None
         if mask is not None:
             masked = len(ins)
-            ins.append(InPort(mask, 0))
+            ins.append(InPort(mask, done))
         name = self.operand(tensor, origin, "out")
         access = Access(name, place, "", index, masked)
-        self.stages.append(Stage("store", "store", (), tuple(ins), access=access))
+        self.stages.append(Stage("store", "store", tuple(self.nest.loops[:done]), tuple(ins), access=access))
 
     # ------------------------------------------------------------ the whole
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spatial.errors import Problem, Refused
-from spatial.ir.graph import At, Block, Graph, GraphTensor, Piece, Read, Statement
+from spatial.ir.affine import Affine
+from spatial.ir.graph import At, Block, Graph, GraphTensor, Piece, Read, Statement, Value
 from spatial.numerics import Q8_BLOCK, narrowest
 from spatial.select.pieces import Stored, forms_of, fusable, piece_reads, reads_of, values_of
 from spatial.select.products import is_product
@@ -106,7 +107,8 @@ def gather_facts(graph: Graph, q8: frozenset[str]) -> dict[int, Facts]:
             for n, (tensor, at) in enumerate(accesses):
                 others = [a for m, (_, a) in enumerate(accesses) if m != n]
                 f = facts.setdefault(cls[tensor], Facts())
-                f.uses.append(_use(piece, at, others, is_product(statement), blocked and n > 0 and _reduces(piece, at)))
+                cut = blocked and n > 0 and _reduces(piece, at)
+                f.uses.append(_use(piece, at, others, is_product(statement), cut, n == 0))
                 f.sliced = max([f.sliced, *(k + 1 for k, x in enumerate(at) if x.base.coef("b"))])
         if statement.pieces[0].accs and not is_product(statement):
             facts[cls[statement.out]].kept = _keeps(statement.pieces[0])
@@ -117,12 +119,23 @@ def _reduces(piece: Piece, at: Sequence[At]) -> bool:
     return any(x.base.coef(f"v{v}") for x in at for v in range(len(piece.par), len(piece.par) + len(piece.red)))
 
 
-def _use(piece: Piece, at: tuple[At, ...], others: Sequence[Sequence[At]], product: bool, blocked: bool) -> Use:
+def _use(
+    piece: Piece, at: tuple[At, ...], others: Sequence[Sequence[At]], product: bool, blocked: bool, written: bool
+) -> Use:
     extents = piece.par + piece.red
     forms = [x.base for a in others for x in a]
     forms += [f for value in values_of(piece) for f in forms_of(value)]
     pairs = frozenset(fusable(extents, len(piece.par), forms))
-    return Use(at, extents, len(piece.par), product, pairs, blocked)
+    guards = [f for guard in piece.guards for f in (*forms_of(guard), *index_forms_of(guard))] if written else []
+    upright = frozenset(n for n in range(len(extents)) if any(f.coef(f"v{n}") for f in guards))
+    return Use(at, extents, len(piece.par), product, pairs, blocked, upright)
+
+
+def index_forms_of(value: Value) -> Iterator[Affine]:
+    """Every affine form in the indices of a value's reads."""
+    for read in reads_of(value):
+        for at in read.at:
+            yield at.base
 
 
 def _keeps(piece: Piece) -> bool:

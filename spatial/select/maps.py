@@ -13,6 +13,7 @@ from spatial.ir.affine import Affine
 from spatial.ir.body import Convert, Coord, Expr, Op, OutPort
 from spatial.ir.graph import Statement
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
+from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read, via_uses
 from spatial.select.pieces import Placed, Stored, place_piece, symbols_of
 from spatial.select.spine import emit_spine
@@ -29,7 +30,7 @@ def map_template(statement: Statement, stored: dict[int, Stored], target: Target
     if step > 1:
         check_interleaved(placed)
     row, col = choose_lanes(placed, out, target.tile, step)
-    nest = Nest(row, col)
+    nest = Nest(row, col, whole=shared_along(placed[0].pos, col, placed[0].par_vars(), out, target))
     for var in placed[0].par_vars():
         if var not in (row.var, col.var):
             nest.axis(var, placed[0].extents[var])
@@ -40,7 +41,7 @@ def map_template(statement: Statement, stored: dict[int, Stored], target: Target
     ports = Ports(e)
     values = [Speller(e, p, ports, row, col).spell(p.piece.value) for p in placed]
     value = interleave(values, col) if step > 1 else values[0]
-    queue = emit_spine(e, ports, value, (row.tile, col.tile), out.prec, 0)
+    queue = emit_spine(e, ports, value, (row.tile, col.tile), out.prec, nest.done)
     e.store(statement.out, placed[0].pos, queue, mask)
     return e.finish(kind_of(statement, placed))
 
@@ -91,30 +92,25 @@ def row_mask(e: Emitter, placed: Placed) -> str | None:
         return None
     ports = Ports(e)
     speller = Speller(e, placed, ports, e.nest.row, Lane())
-    if any(f"v{e.nest.col.var}" in symbols_of(g, placed) for g in placed.piece.guards):
-        raise Misfit(
-            "a guarded write whose condition depends on the column",
-            "a store switches whole rows of a page off",
-            "guard by the row, or bound the loop",
-        )
     value: Expr = speller.spell(placed.piece.guards[0])
     for guard in placed.piece.guards[1:]:
         value = Op("and", (value, speller.spell(guard)))
-    prec = e.target.vector.int
+    prec, done = e.target.vector.int, e.nest.done
     queue = e.queue("mask", (e.nest.row.tile, 1), prec)
-    compute(e, "guard", "generic", 0, ports, (OutPort(queue, 0, (), Convert(prec, value)),))
+    compute(e, "guard", "generic", done, ports, (OutPort(queue, done, (), Convert(prec, value)),))
     return queue
 
 
 def choose_lanes(placed: Sequence[Placed], out: Stored, tile: tuple[int, int], step: int) -> tuple[Lane, Lane]:
     """The row and column lanes under which every access of the pieces is pageable and pages are largest."""
     first = placed[0]
+    guarded = guard_vars(first)
     best: tuple[int, int, Lane, Lane] | None = None
     for rv, cv in product([None, *first.par_vars()], repeat=2):
         if rv == cv and rv is not None:
             continue
         row, col = out_lane(first, out, 1, rv, tile[0], 1), out_lane(first, out, 2, cv, tile[1], step)
-        if row is None or col is None or (step > 1 and cv is None):
+        if row is None or col is None or cv in guarded:
             continue
         if step == 1 and page_read(first.pos, row, col) is None:
             continue
@@ -129,13 +125,19 @@ def choose_lanes(placed: Sequence[Placed], out: Stored, tile: tuple[int, int], s
     return best[2], best[3]
 
 
+def guard_vars(placed: Placed) -> set[int]:
+    """The variables the guards of a write depend on: they run along rows or items, for a store masks whole rows."""
+    symbols = {s for guard in placed.piece.guards for s in symbols_of(guard, placed)}
+    return {v for v in placed.par_vars() if f"v{v}" in symbols}
+
+
 def out_lane(placed: Placed, out: Stored, axis: int, var: int | None, most: int, step: int) -> Lane | None:
     """The lane of `var` along one axis of the result: strides 1 (`step` where pieces interleave), tile overhanging only
 
     where the axis ends.
     """
     if var is None:
-        return Lane()
+        return Lane(None, step, 1, step)
     want = [0, 0, 0]
     want[axis] = step
     if coefs(placed.pos, var) != tuple(want):

@@ -17,8 +17,9 @@ from spatial.ir.body import Cell, Convert, InPort, Matmul, Op, OutPort, Page, St
 from spatial.ir.graph import Acc, Fn, Num, Read, Statement, Value, Var
 from spatial.numerics import Q8_BLOCK, narrowest
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
+from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, PageRead, coefs, ends_with, page_read
-from spatial.select.maps import row_mask
+from spatial.select.maps import guard_vars, row_mask
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of, symbols_of
 from spatial.select.reductions import side
 from spatial.select.spine import emit_spine
@@ -68,6 +69,7 @@ def find_roles(placed: Placed, out: Stored, stored: Mapping[int, Stored], tile: 
     pair = factors(placed.piece.accs[0].value)
     if pair is None:
         return None
+    guarded = guard_vars(placed)
     best: tuple[tuple[int, ...], Roles] | None = None
     for a, b in (pair, pair[::-1]):
         pa, pb = placed.reads[a], placed.reads[b]
@@ -75,7 +77,7 @@ def find_roles(placed: Placed, out: Stored, stored: Mapping[int, Stored], tile: 
         in_b = {v for v in placed.par_vars() if any(coefs(pb, v))}
         for kv, mv, nv in product(placed.red_vars(), [None, *sorted(in_a - in_b)], [None, *sorted(in_b - in_a)]):
             m, n = side(placed, out, 1, mv, tile[0]), side(placed, out, 2, nv, tile[1])
-            if m is None or n is None or page_read(placed.pos, m, n) is None:
+            if m is None or n is None or nv in guarded or page_read(placed.pos, m, n) is None:
                 continue
             k = reduced_lane(placed, kv, (a, b), stored, tile[1])
             read_a, read_b = page_read(pa, m, k), page_read(pb, k, n)
@@ -113,7 +115,7 @@ def product_template(statement: Statement, stored: dict[int, Stored], target: Ta
     roles = find_roles(placed, out, stored, target.tile)
     if roles is None:
         raise Misfit("no choice of rows, columns and reduced lanes faces both tables of this product")
-    nest = Nest(roles.m, roles.n)
+    nest = Nest(roles.m, roles.n, whole=shared_along(placed.pos, roles.n, placed.par_vars(), out, target))
     lanes = {roles.m.var, roles.n.var, roles.k.var}
     for var in placed.par_vars():
         if var not in lanes:
@@ -127,8 +129,8 @@ def product_template(statement: Statement, stored: dict[int, Stored], target: Ta
     e = Emitter(target, stored, nest)
     acc = emit_product(e, placed, roles)
     post = Ports(e)
-    speller = Speller(e, placed, post, roles.m, roles.n, {0: post.port(acc, 0)})
-    made = emit_spine(e, post, speller.spell(placed.piece.value), (roles.m.tile, roles.n.tile), out.prec, 0)
+    speller = Speller(e, placed, post, roles.m, roles.n, {0: post.port(acc, nest.done)})
+    made = emit_spine(e, post, speller.spell(placed.piece.value), (roles.m.tile, roles.n.tile), out.prec, nest.done)
     mask = None
     if placed.piece.guards:
         mask = row_mask(e, placed)
@@ -154,7 +156,8 @@ def emit_product(e: Emitter, placed: Placed, roles: Roles) -> str:
     zero = 0 if ints else 0.0
     update = Op("add", (Cell(0), Matmul(Page(0), Page(1), roles.transpose_b)))
     ports = Ports(e, [InPort(a, depth), InPort(b, depth)])
-    at = depth if as_stored else 0
+    done = e.nest.done
+    at = depth if as_stored else done
     compute(
         e,
         "product",
@@ -169,8 +172,8 @@ def emit_product(e: Emitter, placed: Placed, roles: Roles) -> str:
     total = e.queue("sum", shape, form)
     term = Op("mul", (Page(0), Page(1)))
     ports = Ports(e, [InPort(acc, depth), InPort(scale, depth)])
-    state = State("sum", shape, form, 0, 0.0, depth, Op("add", (Cell(0), term)))
-    compute(e, "scale", "generic", depth, ports, (OutPort(total, 0, (), Cell(0)),), (state,))
+    state = State("sum", shape, form, done, 0.0, depth, Op("add", (Cell(0), term)))
+    compute(e, "scale", "generic", depth, ports, (OutPort(total, done, (), Cell(0)),), (state,))
     return total
 
 

@@ -13,6 +13,7 @@ from spatial.ir.body import Cell, Coord, Expr, InPort, Lanes, Op, OutPort, Page,
 from spatial.ir.graph import Acc, Fn, Num, Read, Reduction, Statement, Value, Var
 from spatial.numerics import int_range
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
+from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of
 from spatial.select.spine import emit_spine
@@ -35,7 +36,8 @@ def reduction_template(statement: Statement, stored: dict[int, Stored], target: 
     if acc.op == "product" and (row_red or col_red):
         row, row_red = (Lane(), False) if row_red else (row, row_red)
         col, col_red = (Lane(), False) if col_red else (col, col_red)
-    nest = Nest(row, col)
+    kept_row, kept_col = Lane() if row_red else row, Lane() if col_red else col
+    nest = Nest(row, col, whole=shared_along(placed.pos, kept_col, placed.par_vars(), out, target))
     for var in placed.par_vars():
         if var not in (row.var, col.var):
             nest.axis(var, placed.extents[var])
@@ -53,13 +55,12 @@ def reduction_template(statement: Statement, stored: dict[int, Stored], target: 
     fold = emit_arg if acc.arg is not None else emit_fold
     queue, shape = fold(e, placed, acc, inside, (row_red, col_red))
     post = Ports(e)
-    result = post.port(queue, 0)
-    kept_row, kept_col = Lane() if row_red else row, Lane() if col_red else col
+    result = post.port(queue, nest.done)
     speller = Speller(e, placed, post, kept_row, kept_col, {0: result})
     if acc.init is not None:
         result_of = Op({"product": "mul"}.get(acc.op, FOLDS.get(acc.op, "add")), (speller.spell(acc.init), result))
         speller.accs = {0: result_of}
-    made = emit_spine(e, post, speller.spell(placed.piece.value), shape, out.prec, 0)
+    made = emit_spine(e, post, speller.spell(placed.piece.value), shape, out.prec, nest.done)
     e.store(statement.out, placed.pos, made, None)
     return e.finish("argmax" if acc.arg is not None else "reduction")
 
@@ -128,14 +129,23 @@ def kind_of_value(value: Value, stored: dict[int, Stored]) -> str:
             return "float"
 
 
-def identity(e: Emitter, op: str, kind: str) -> float | int:
-    """The value that leaves a reduction as it is."""
+def identity(e: Emitter, op: str, kind: str, value: Value) -> float | int:
+    """A value that leaves a reduction of terms `value` as it is; an integer extremum starts beyond all its terms."""
     if op == "sum":
         return 0.0 if kind == "float" else 0
     if op == "product":
         return 1.0 if kind == "float" else 1
-    low, high = (float("-inf"), float("inf")) if kind == "float" else int_range(e.target.vector.int)
-    return low if op.endswith("max") or op.startswith(("max", "argmax")) else high
+    if kind == "float":
+        return float("-inf") if op == "max" else float("inf")
+    least, most = int_range(e.target.vector.int)
+    least, most = max(least, -LARGEST), min(most, LARGEST)
+    if isinstance(value, Read) and (known := e.tensors[value.tensor].range) is not None:
+        least, most = max(least, known[0] - 1), min(most, known[1] + 1)
+    return least if op == "max" else most
+
+
+LARGEST = (1 << 62) - 1
+"""The largest integer an artifact names; the proof of integers refuses an extremum of larger ones."""
 
 
 def terms(
@@ -169,16 +179,17 @@ def emit_fold(
 ) -> tuple[str, tuple[int, int]]:
     """A reduction of one stream into one accumulator page; gives the queue of the folded pages and their shape."""
     kind = kind_of_value(acc.value, dict(e.tensors))
-    off = identity(e, acc.op, kind)
+    off = identity(e, acc.op, kind, acc.value)
     queue, depth = terms(e, placed, acc, acc.value, off, kind, inside)
     form = e.page_of(queue).prec
     page = (e.nest.row.tile, e.nest.col.tile)
     shape = (1 if red[0] else page[0], 1 if red[1] else page[1])
-    state = State("acc", page, form, 0, off, depth, Op({"product": "mul", **FOLDS}[acc.op], (Cell(0), Page(0))))
+    done = e.nest.done
+    state = State("acc", page, form, done, off, depth, Op({"product": "mul", **FOLDS}[acc.op], (Cell(0), Page(0))))
     out = e.queue("r", shape, form)
     ports = Ports(e, [InPort(queue, depth)])
     value = folded(Cell(0), acc.op, red)
-    compute(e, "reduce", "generic", depth, ports, (OutPort(out, 0, (), value),), (state,))
+    compute(e, "reduce", "generic", depth, ports, (OutPort(out, done, (), value),), (state,))
     return out, shape
 
 
@@ -199,7 +210,7 @@ def emit_arg(
     """An arg-max or arg-min: two accumulators, the best value and its argument, updated together, folded together."""
     kind = kind_of_value(acc.value, dict(e.tensors))
     least = acc.op.startswith("argmin")
-    off = identity(e, "min" if least else "max", kind)
+    off = identity(e, "min" if least else "max", kind, acc.value)
     form = e.target.vector.float if kind == "float" else e.target.vector.int
     if not isinstance(acc.arg, Var) or not ascends(placed, placed.form(acc.arg.value)):
         raise Misfit("an arg-max of something other than a position", "its ties are decided by position")
@@ -217,9 +228,10 @@ def emit_arg(
             better = Op("and", (condition, better))
     form_of_arg = placed.form(acc.arg.value)
     start, end = form_of_arg.bounds({f"v{v}": (0, placed.extents[v] - 1) for v in placed.red_vars()})
+    done = e.nest.done
     states = (
-        State("best", page, form, 0, off, depth, Op("select", (better, term, best))),
-        State("arg", page, index, 0, start, depth, Op("select", (better, arg, Cell(1)))),
+        State("best", page, form, done, off, depth, Op("select", (better, term, best))),
+        State("arg", page, index, done, start, depth, Op("select", (better, arg, Cell(1)))),
     )
     fold = "min" if least else "max"
     same = Op("eq", (best, folded(best, fold, red)))
@@ -227,5 +239,5 @@ def emit_arg(
     shape = (1 if red[0] else page[0], 1 if red[1] else page[1])
     out = e.queue("r", shape, index)
     value = folded(choice, "max" if last else "min", red)
-    compute(e, "reduce", "generic", depth, ports, (OutPort(out, 0, (), value),), states)
+    compute(e, "reduce", "generic", depth, ports, (OutPort(out, done, (), value),), states)
     return out, shape

@@ -77,7 +77,8 @@ class Use:
 
     `at`: its indices; `extents`: of every piece variable; `par`: how many of them are not reduced; `product`: the piece
     is a product, whose pages run along at most one reduced variable; `fusable`: pairs (a, b) of variables that stand in
-    every other access of the piece as `extent(b) * a + b`; `blocked`: reduced lanes come in whole Q8_0 blocks.
+    every other access of the piece as `extent(b) * a + b`; `blocked`: reduced lanes come in whole Q8_0 blocks;
+    `upright`: variables a guarded write switches on and off, which may not run along its columns.
     """
 
     at: tuple[At, ...]
@@ -86,6 +87,7 @@ class Use:
     product: bool = False
     fusable: frozenset[tuple[int, int]] = frozenset()
     blocked: bool = False
+    upright: frozenset[int] = frozenset()
 
 
 def splits(rank: int, sliced: int, kept: bool) -> Iterable[tuple[int, int]]:
@@ -157,7 +159,7 @@ def _lane_choices(
     base = places[axis].base
     found = [(1, False)]
     for n in range(len(use.extents)):
-        if base.coef(f"v{n}") != 1 or any(o.coef(f"v{n}") for o in others):
+        if base.coef(f"v{n}") != 1 or any(o.coef(f"v{n}") for o in others) or (axis == 2 and n in use.upright):
             continue
         extent, inner, red = use.extents[n], n, n >= use.par
         while True:
