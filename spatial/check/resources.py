@@ -1,8 +1,8 @@
 """Obligation 3: what a body needs of each site, the site has.
 
 Scratch holds the queues of a site and its accumulators; a site has so many queues; a product's accumulators fit the
-destination registers, an elementwise stage's states the vector registers; a queue's counters count the pages of a call.
-Sites are judged by class. Knows nothing of time.
+destination registers; an elementwise stage's states, with the values live at the best order of evaluation, fit the
+vector registers; a queue's counters count the pages of a call. Sites are judged by class. Knows nothing of time.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from math import prod
 from spatial.check.queues import moved
 from spatial.check.site_classes import site_classes
 from spatial.check.verdict import Log
-from spatial.ir.body import Body, Queue, Stage
+from spatial.ir.body import Body, Cell, Const, Convert, Expr, Lanes, Op, Queue, Stage
 from spatial.numerics import precision
 from spatial.target import Target
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a body needs at most of one site: scratch bytes; per stage with states its registers; pushes per queue."""
+    """What a body needs at most of one site: scratch bytes; per computing stage its registers; pushes per queue."""
 
     scratch: int
     registers: tuple[tuple[str, int], ...]
@@ -39,17 +39,36 @@ def state_bytes(stage: Stage) -> int:
 
 
 def registers(stage: Stage, target: Target) -> int:
-    """Registers the accumulators of a stage take: tiles of 32-bit lanes, at least one a cell."""
+    """Registers a stage takes: tiles of 32-bit lanes of its accumulators, at least one a cell; and live values."""
     lanes = prod(target.tile)
-    return sum(
+    values = [s.update for s in stage.states] + [p.value for p in stage.outs if p.value is not None]
+    live = max((live_tiles(v) for v in values), default=0) if stage.kind == "generic" else 0
+    return live + sum(
         prod(s.cells) * -(-prod(s.shape) * max(precision(s.prec).bits, 32) // (32 * lanes)) for s in stage.states
     )
+
+
+def live_tiles(expr: Expr) -> int:
+    """Values that are live at once when operands are evaluated in the best order, as Sethi and Ullman count them.
+
+    A page takes a register once read; constants and accumulators take none of their own, results always one.
+    """
+    match expr:
+        case Const() | Cell():
+            return 0
+        case Op(_, args):
+            most = sorted((live_tiles(a) for a in args), reverse=True)
+            return max(1, *(need + held for held, need in enumerate(n for n in most if n)), 0)
+        case Convert(_, arg) | Lanes(_, _, arg):
+            return max(1, live_tiles(arg))
+        case _:
+            return 1
 
 
 def needs_of(body: Body, target: Target) -> Needs:
     """What `body` needs of its neediest site."""
     most = max((sum(_site_bytes(body, c.stages).values()) for c in site_classes(body)), default=0)
-    held = tuple((s.name, registers(s, target)) for s in body.stages if s.states)
+    held = tuple((s.name, registers(s, target)) for s in body.stages if s.kind in ("matmul", "generic"))
     return Needs(most, held, tuple((q.name, _pushes(body, q.name)) for q in body.queues))
 
 
@@ -72,8 +91,8 @@ def check_resources(body: Body, target: Target, place: str, log: Log) -> bool:
         need = registers(stage, target)
         log.at("resources", f"{place}, stage {stage.name}").require(
             need <= have,
-            f"its accumulators take {need} registers of {have}",
-            "hold fewer cells at a time",
+            f"its accumulators and live values take {need} registers of {have}",
+            "hold fewer cells at a time, or cut the expression into stages",
         )
     for queue in body.queues:
         pushes = _pushes(body, queue.name)

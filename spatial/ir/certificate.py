@@ -14,7 +14,7 @@ class BodyClaim:
     """What a body needs of its neediest site in one call.
 
     `body`: SHA-256 (hex) of its wire form; `scratch`: bytes of queues and accumulators; `registers`: (stage, tiles) of
-    each stage with accumulators; `pushes`: (queue, pages) for each queue.
+    each computing stage; `pushes`: (queue, pages) for each queue.
     """
 
     body: str

@@ -35,6 +35,7 @@ TARGETS: dict[str, Target] = {
     "short sums": replace(REFERENCE, matrix=replace(MATRIX, int_accumulate="i16")),
     "no f16 pages": replace(REFERENCE, vector=replace(VECTOR, holds=("f32", "bf16", "i8", "i32"))),
     "no vector registers": replace(REFERENCE, vector=replace(VECTOR, registers=0)),
+    "two vector registers": replace(REFERENCE, vector=replace(VECTOR, registers=2)),
     "short vectors": replace(REFERENCE, vector=replace(VECTOR, int="i16")),
     "no multicast": replace(REFERENCE, network=replace(REFERENCE.network, multicast=False)),
     "wide granules": replace(REFERENCE, memory=replace(REFERENCE.memory, granule=256, align=256)),
