@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spatial.ir.body import Body, Cell, Coord, Expr, Page, Stage
-from spatial.ir.rewrite import map_leaves, needs
+from spatial.ir.rewrite import accumulator_tiles, live_tiles, map_leaves
 from spatial.target import Target
 
 
@@ -39,7 +39,7 @@ def _join_one(body: Body, target: Target) -> Body | None:
         if second is None or second.kind != "generic":
             continue
         stage = join(first, second)
-        if stage is None or max(needs(e) for e in _values(stage)) + _cells(stage) > target.vector.registers:
+        if stage is None or live_tiles(stage) + accumulator_tiles(stage, target) > target.vector.registers:
             continue
         gone = first.outs[0].queue
         stages = tuple(stage if s.name == second.name else s for s in body.stages if s.name != first.name)
@@ -53,14 +53,6 @@ def _join_one(body: Body, target: Target) -> Body | None:
 def _narrows(body: Body, first: Stage, queue: str, target: Target) -> bool:
     """Whether the queue between rounds to less than the datapath computes in, so that joining would change values."""
     return body.queue(queue).prec not in (target.vector.float, target.vector.int)
-
-
-def _cells(stage: Stage) -> int:
-    return len(stage.states)
-
-
-def _values(stage: Stage) -> list[Expr]:
-    return [s.update for s in stage.states] + [o.value for o in stage.outs if o.value is not None]
 
 
 def join(first: Stage, second: Stage) -> Stage | None:

@@ -16,6 +16,7 @@ from math import prod
 
 from spatial.errors import Bug, DoesNotFit, Problem
 from spatial.ir.body import Body
+from spatial.ir.rewrite import accumulator_tiles, live_tiles
 from spatial.numerics import precision
 from spatial.passes.intervals import prove
 from spatial.passes.schedule import one_turn, run
@@ -52,10 +53,10 @@ def resources(body: Body, target: Target) -> Iterator[Problem]:
     if len(body.queues) > target.queues:
         yield Problem(f"a section needs {len(body.queues)} queues, a site has {target.queues}")
     for stage in body.stages:
-        cells = sum(prod(s.cells) for s in stage.states)
+        need = accumulator_tiles(stage, target) + live_tiles(stage)
         have = target.matrix.registers if stage.kind == "matmul" else target.vector.registers
-        if cells > have:
-            yield Problem(f"stage {stage.name} keeps {cells} accumulator tiles, the datapath holds {have}")
+        if need > have:
+            yield Problem(f"stage {stage.name} takes {need} registers, the datapath has {have}")
     for queue in body.queues:
         if queue.cap >= 1 << (target.counter_bits - 1):
             yield Problem(f"queue {queue.name} of {queue.cap} pages overflows a counter of {target.counter_bits} bits")

@@ -49,15 +49,15 @@ def _registers(m: Measures) -> Floats:
 def _live(m: Measures) -> Floats:
     need = np.zeros(m.candidates.count)
     for work in m.model.work:
-        if not work.matrix and work.tiles:
-            need = np.maximum(need, m.cells(work) * work.tiles)
+        if not work.matrix:
+            need = np.maximum(need, m.cells(work) * work.tiles + work.live)
     return need
 
 
 def _counters(m: Measures) -> Floats:
     need = np.zeros(m.candidates.count)
     for stream in m.model.streams:
-        pages = (m.pages(stream) * m.fires(stream) * m.candidates.buffers).astype(np.float64)
+        pages = (m.pages(stream) * m.fires(stream) * m.turns).astype(np.float64)
         need = np.maximum(need, pages)
     return need
 
@@ -66,8 +66,8 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     Constraint("scratch", _scratch, lambda m: m.target.scratch, "bytes a site"),
     Constraint("queues", _queues, lambda m: m.target.queues, "queues a site"),
     Constraint("registers", _registers, lambda m: m.target.matrix.registers, "accumulator tiles"),
-    Constraint("vector registers", _live, lambda m: m.target.vector.registers, "live tiles"),
-    Constraint("counters", _counters, lambda m: 2.0 ** (m.target.counter_bits - 1), "pages in a queue"),
+    Constraint("vector registers", _live, lambda m: m.target.vector.registers, "accumulator and live tiles"),
+    Constraint("counters", _counters, lambda m: 2.0**m.target.counter_bits - 1, "pages of a queue in a call"),
 )
 
 

@@ -63,7 +63,8 @@ class Measures:
 
     def can_stay(self, load: Moved) -> bool:
         """Whether what the load brings is the same in every turn."""
-        return not load.axes and not load.indexed and not load.turned
+        once = self.model.streams[load.stream].fires == 1  # an index is one page, held where it is used
+        return not load.axes and not load.indexed and not load.turned and (once or not load.feeds_index)
 
     def stays(self, load: Moved) -> npt.NDArray[np.bool_]:
         """Where the load happens once a call: its pages are the same in every turn, there are several, the plan

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from spatial.ir.body import Body, Convert, Expr, Lanes, Matmul, Op, Stage
-from spatial.ir.rewrite import expressions, operations
+from spatial.ir.rewrite import accumulator_tiles, expressions, live_tiles, operations
 from spatial.numerics import precision
 from spatial.plan.block import blockable, depends
 from spatial.target import Target
@@ -61,7 +61,8 @@ class Work:
     """A computing stage: cycles of one evaluation on one page, evaluations per turn before blocking, and what
     multiplies them.
 
-    `tiles`: accumulator tiles before blocking (`cells`: coordinates that multiply them); `matrix`: which datapath.
+    `tiles`: registers of its accumulators before blocking (`cells`: coordinates that multiply them); `live`: registers
+    of its expressions; `matrix`: which datapath.
     """
 
     stage: str
@@ -70,6 +71,7 @@ class Work:
     coords: tuple[int, ...]
     tiles: int
     cells: tuple[int, ...]
+    live: int
     matrix: bool
 
 
@@ -172,10 +174,11 @@ def _work(body: Body, stage: Stage, names: list[str], deps: dict[str, frozenset[
     )
     if stage.kind == "permute":
         page = body.queue(stage.outs[0].queue).page
-        return Work(stage.name, prod(page) / target.vector.results, prod(stage.loops), coords, 0, (), False)
+        return Work(stage.name, prod(page) / target.vector.results, prod(stage.loops), coords, 0, (), 0, False)
     lanes = max(prod(body.queue(q).page) for q in ports)
     cycles = sum(expression_cycles(body, stage, e, lanes, target) for e in expressions(stage))
-    return Work(stage.name, cycles, prod(stage.loops), coords, len(stage.states), cells, matrix)
+    tiles = accumulator_tiles(stage, target)
+    return Work(stage.name, cycles, prod(stage.loops), coords, tiles, cells, live_tiles(stage), matrix)
 
 
 def expression_cycles(body: Body, stage: Stage, value: Expr, lanes: int, target: Target) -> float:
