@@ -5,6 +5,7 @@
     memory, paging         tensors as their layout's bytes; pages moved by index arrays
     axes, leaves           a stage's sites, turns and loops as array axes; what expression leaves stand for
     process, links         the order of a stage's and an engine's acts; who feeds whom
+    structure              is a body well enough formed to be run
     counts                 one run on page counts: does the schedule run within the capacities
     accumulate, access     states, loads and stores of whole streams
     lockstep               the fast executor: a stage's whole call at once

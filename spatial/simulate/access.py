@@ -12,7 +12,7 @@ import numpy as np
 
 from spatial.errors import Refused
 from spatial.ir.body import Access, Body, Operand, Stage, count
-from spatial.ir.program import Bind
+from spatial.ir.program import Bind, Call
 from spatial.numerics import Q8_BLOCK, Array
 from spatial.simulate.axes import Nest, windowed
 from spatial.simulate.leaves import Window
@@ -49,6 +49,13 @@ def binding_of(memory: Memory, operand: Operand, bind: Bind, access: Access) -> 
         origin = (origin[0], origin[1] // Q8_BLOCK, origin[2])
         extent = (extent[0], extent[1] // Q8_BLOCK, extent[2])
     return stored.planes[access.plane], origin, extent
+
+
+def operand_binds(body: Body, call: Call) -> dict[str, Bind]:
+    """The binding of each operand by name; raises `Refused` where there are more or fewer than operands."""
+    if len(call.binds) != len(body.operands):
+        raise Refused(f"a call binds {len(call.binds)} operands", f"its body has {len(body.operands)}")
+    return {o.name: b for o, b in zip(body.operands, call.binds, strict=True)}
 
 
 def data_port(stage: Stage, access: Access) -> int:

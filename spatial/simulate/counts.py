@@ -18,6 +18,7 @@ from spatial.ir.body import Body, Stage, count
 from spatial.simulate.axes import sites_of
 from spatial.simulate.links import SPREADING, Site, links_of, members_of
 from spatial.simulate.process import Act, StageProcess, deadlock, engine_acts, engines_of, leftover, turns_of
+from spatial.simulate.structure import check_structure
 
 
 @dataclass(eq=False)
@@ -48,6 +49,7 @@ class _Process:
 
 def check_schedule(body: Body) -> None:
     """Raise `Refused` where the body deadlocks, or ends with pages in a queue; every such queue is named."""
+    check_structure(body)
     links_of(body)
     _Run(body).complete()
 

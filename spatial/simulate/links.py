@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spatial.errors import Problem, Refused, Unsupported
+from spatial.errors import Problem, Refused
 from spatial.ir.body import Body, Stage, count
 from spatial.simulate.axes import sites_of
 
@@ -35,12 +35,9 @@ class Links:
 
 def links_of(body: Body) -> Links:
     """The links of `body`, checked; `order` is its stages, producers first."""
-    for stage in body.stages:
-        if stage.kind in FOREIGN:
-            raise Unsupported(f"stage {stage.name} is a {stage.kind}", "programs over several chips are not simulated")
     producers = {q.name: _ends(body, q.name, into=True) for q in body.queues}
     consumers = {q.name: _ends(body, q.name, into=False) for q in body.queues}
-    problems = [*_strangers(body)]
+    problems: list[Problem] = []
     for queue in body.queues:
         made, used = _on(body, producers[queue.name], into=True), _on(body, consumers[queue.name], into=False)
         for site in sorted(set(made) | set(used)):
@@ -61,16 +58,6 @@ def _ends(body: Body, queue: str, into: bool) -> tuple[tuple[Stage, int], ...]:
         for n, port in enumerate(stage.outs if into else stage.ins)
         if port.queue == queue
     )
-
-
-def _strangers(body: Body) -> list[Problem]:
-    known = {q.name for q in body.queues}
-    return [
-        Problem(f"stage {stage.name} uses queue {port.queue}", "the body has no such queue")
-        for stage in body.stages
-        for port in (*stage.ins, *stage.outs)
-        if port.queue not in known
-    ]
 
 
 def _on(body: Body, ends: tuple[tuple[Stage, int], ...], into: bool) -> dict[Site, int]:

@@ -15,7 +15,7 @@ from spatial.errors import Refused
 from spatial.ir.body import Body, OutPort, Stage, count
 from spatial.ir.program import Bind, Call, Phase, Program
 from spatial.numerics import Array, precision
-from spatial.simulate.access import Reader
+from spatial.simulate.access import Reader, operand_binds
 from spatial.simulate.accumulate import Accumulators, Group, groups_of
 from spatial.simulate.arithmetic import Arithmetic, fit
 from spatial.simulate.axes import nest_of
@@ -70,15 +70,15 @@ class _Plan:
     def __init__(self, body: Body, target: Target) -> None:
         self.body, self.target = body, target
         self.arithmetic = Arithmetic.of(target)
-        self.links = links_of(body)
         check_schedule(body)
+        self.links = links_of(body)
         exact = unrounded_queues(body, self.links, target)
         self.stages = tuple(_StagePlan(body, stage, target, self.links, exact) for stage in self.links.order)
         self.windows = _windows(body, self.stages)
 
     def run(self, call: Call, memory: Memory) -> None:
         """Run one call."""
-        binds = {o.name: b for o, b in zip(self.body.operands, call.binds, strict=True)}
+        binds = operand_binds(self.body, call)
         for window in self.windows:
             streams = _Streams(self.links)
             for stage in self.stages:

@@ -22,7 +22,7 @@ from spatial.ir.body import Body, Cell, Coord, Page, Stage, State, count
 from spatial.ir.program import Call, Phase, Program
 from spatial.numerics import Array, precision
 from spatial.simulate import product
-from spatial.simulate.access import binding_of, check_base, data_port
+from spatial.simulate.access import binding_of, check_base, data_port, operand_binds
 from spatial.simulate.arithmetic import Arithmetic, fit
 from spatial.simulate.axes import sites_of
 from spatial.simulate.expression import as_product, evaluate
@@ -31,6 +31,7 @@ from spatial.simulate.memory import Memory
 from spatial.simulate.paging import read_page, write_page
 from spatial.simulate.permute import permuted
 from spatial.simulate.process import Act, StageProcess, deadlock, engine_acts, engines_of, leftover, turns_of
+from spatial.simulate.structure import check_structure
 from spatial.target import Target
 
 STRATEGIES = ("random", "depth", "robin", "latest")
@@ -138,11 +139,12 @@ class _Call:
     """A call under way: its channels and, per site and stage, what the stage holds."""
 
     def __init__(self, body: Body, call: Call, memory: Memory, target: Target) -> None:
+        check_structure(body)
         links_of(body)
         self.body, self.memory, self.target = body, memory, target
         self.arithmetic = Arithmetic.of(target)
         self.place = call.place
-        self.binds = {o.name: b for o, b in zip(body.operands, call.binds, strict=True)}
+        self.binds = operand_binds(body, call)
         self.channels = {(site, q.name): _Channel(q.name, q.cap) for site in sites_of(body, None) for q in body.queues}
 
     def processes(self, pool: _Pool) -> list[_Process]:

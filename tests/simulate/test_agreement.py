@@ -82,7 +82,7 @@ class Draw:
 
     def body(self) -> Body:
         rng, top = self.rng, len(self.loops)
-        across = self.sites * self.turns - (1 if self.idle else 0)
+        across = max(1, self.sites * self.turns - (1 if self.idle else 0))
         turn = " + ".join(f"{int(np.prod(self.trips[n + 1 :]))}*t{n}" for n in range(len(self.trips)))
         items = Items((across,), self.trips, forms(f"{turn} + {self.turns}*sx"))
         ins, loads, queues, operands = [], [], [], []
