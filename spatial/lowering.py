@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Refused, SpatialError, Unsupported
+from spatial.graph.settle import settle
 from spatial.ir import graph as g
 from spatial.ir.body import Body
 from spatial.ir.program import Program, Tensor
@@ -173,6 +174,7 @@ def lower(
     if graph is None:
         done = lifted.statements - len(lifted.missing)
         return ProgramLowering(None, lifted.statements, done, 0, lifted.missing, (), ())
+    graph = settle(graph)
     work = Lowering(target, options, store_all(graph, tables, target))
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []

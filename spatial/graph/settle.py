@@ -1,0 +1,63 @@
+"""settle: every state ends in the memory it began in.
+
+A graph may say that a state ends as a tensor of its own, made whole from what the state was. On a chip a table has one
+place, and a phase never stores what it reads: such a state is made beside the table, then copied over it.
+
+    t5 = f(totals)                        t5 = f(totals)
+    state totals: begins t0, ends t5  ->  t6 = t5 over t0
+                                          state totals: begins t0, ends t6
+
+Expects any graph. Ensures that each state's end is its beginning or written over it, step by step. Leaves alone what
+already is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spatial.ir.affine import Affine
+from spatial.ir.graph import At, Block, Graph, GraphTensor, Node, Piece, Read, Statement
+
+
+def settle(graph: Graph) -> Graph:
+    """`graph` with a copy appended for each state that would end elsewhere."""
+    before = _before(graph)
+    tensors, nodes = list(graph.tensors), list(graph.nodes)
+    state: list[tuple[str, int, int]] = []
+    for name, start, end in graph.state:
+        at = end
+        while at != start and at in before:
+            at = before[at]
+        if at != start:
+            source = tensors[end]
+            tensors.append(GraphTensor(source.dims, source.kind, "made", "", source.range))
+            nodes.append(_copy(end, len(tensors) - 1, start, source.dims))
+            end = len(tensors) - 1
+        state.append((name, start, end))
+    return replace(graph, tensors=tuple(tensors), nodes=tuple(nodes), state=tuple(state))
+
+
+def _before(graph: Graph) -> dict[int, int]:
+    """For each tensor written over another one, that one; the end of a carried tensor counts as over its beginning."""
+    found: dict[int, int] = {}
+
+    def note(node: Node) -> None:
+        match node:
+            case Statement(out, _, over):
+                if over is not None:
+                    found[out] = over
+            case Block(_, body, carried):
+                for statement in body:
+                    note(statement)
+                for c in carried:
+                    found[c.final] = c.made
+                    found[c.inner] = c.initial
+
+    for node in graph.nodes:
+        note(node)
+    return found
+
+
+def _copy(source: int, out: int, over: int, dims: tuple[int, ...]) -> Statement:
+    at = tuple(At(Affine.sym(f"v{n}")) for n in range(len(dims)))
+    return Statement(out, (Piece(dims, (), at, Read(source, at)),), over)
