@@ -14,6 +14,7 @@ from spatial.errors import Refused
 from spatial.ir.affine import Affine
 from spatial.ir.body import Body, Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Stage
 from spatial.numerics import int_range, is_float
+from spatial.passes.float_bounds import ANYTHING, Bounds, bounds_of_float, rounded
 from spatial.passes.orders import dataflow_order
 from spatial.target import Target
 
@@ -22,12 +23,13 @@ Interval = tuple[int, int]
 
 @dataclass
 class Proof:
-    """The intervals proved so far, by queue; floats have none."""
+    """The intervals proved so far, by queue, and of computed floats the bounds."""
 
     body: Body
     target: Target
     queues: dict[str, Interval] = field(default_factory=dict[str, Interval])
     stored: dict[str, Interval] = field(default_factory=dict[str, Interval])
+    floats: dict[str, Bounds] = field(default_factory=dict[str, Bounds])
 
     def fits(self, interval: Interval, prec: str, what: str) -> Interval:
         """The interval, which must lie in the integer format `prec`."""
@@ -84,7 +86,10 @@ def _compute(proof: Proof, stage: Stage) -> None:
             cells[n] = _accumulate(proof, stage, n, cells, width)
     for port in stage.outs:
         queue = proof.body.queue(port.queue)
-        if port.value is None or is_float(queue.prec):
+        if port.value is None:
+            continue
+        if is_float(queue.prec):
+            proof.floats[queue.name] = rounded(_float_bounds(proof, stage, port.value, cells, width), queue.prec)
             continue
         interval = _interval(proof, stage, port.value, cells, width)
         proof.queues[queue.name] = proof.fits(interval, queue.prec, f"what {stage.name} pushes to {queue.name}")
@@ -122,6 +127,16 @@ def _accumulate(proof: Proof, stage: Stage, number: int, cells: dict[int, Interv
             return proof.fits((low, high), state.prec, f"the accumulator of {stage.name}")
         case _:
             return int_range(state.prec)
+
+
+def _float_bounds(proof: Proof, stage: Stage, value: Expr, cells: dict[int, Interval], width: str) -> Bounds:
+    def leaf(x: Expr) -> Bounds:
+        return proof.floats.get(stage.ins[x.port].queue, ANYTHING) if isinstance(x, Page) else ANYTHING
+
+    def whole(x: Expr) -> Interval | None:
+        return None if _is_float(proof, stage, x) else _interval(proof, stage, x, cells, width)
+
+    return bounds_of_float(value, leaf, whole)
 
 
 def _is_float(proof: Proof, stage: Stage, value: Expr) -> bool:
@@ -189,7 +204,14 @@ def _converted(proof: Proof, stage: Stage, value: Convert, cells: dict[int, Inte
     if _is_truth(value.arg):
         return 0, 1
     if _is_float(proof, stage, value.arg):
-        return int_range(value.prec)  # the checker asks for a proof that it lies inside
+        found = _float_bounds(proof, stage, value.arg, cells, width)
+        if not found.finite:
+            raise Refused(
+                "a float that is not proved bounded becomes an integer",
+                "what lies outside the integer's format has no value there",
+                "bound it first: min(max(x, low), high)",
+            )
+        return proof.fits((round(found.low), round(found.high)), value.prec, f"a conversion in {stage.name}")
     return proof.fits(_interval(proof, stage, value.arg, cells, width), value.prec, f"a conversion in {stage.name}")
 
 
@@ -236,13 +258,26 @@ def _trunc(a: int, b: int) -> int:
     return a // b if a >= 0 else -(-a // b)
 
 
+def _last_item(body: Body, axis: int) -> int:
+    """The greatest item coordinate an idle turn may show too: what is computed there must fit as well.
+
+    Of a template, under any placement: an axis is spread over less than twice as many sites as it has items, and its
+    last turn is not all idle.
+    """
+    if body.phase == "template":
+        return 3 * body.items.grid[axis] - 1
+    ranges = {"sx": (0, body.rect[0] - 1), "sy": (0, body.rect[1] - 1)}
+    ranges |= {f"t{n}": (0, trips - 1) for n, trips in enumerate(body.items.trips)}
+    return body.items.coord[axis].bounds(ranges)[1]
+
+
 def bounds_of(body: Body, stage: Stage, form: Affine, shape: tuple[int, int]) -> dict[str, Interval]:
     """Bounds of every coordinate that occurs in a form of the stage."""
     out: dict[str, Interval] = {}
     for s in form.symbols:
         match s[0]:
             case "i":
-                out[s] = (0, body.items.grid[int(s[1:])] - 1)
+                out[s] = (0, _last_item(body, int(s[1:])))
             case "l":
                 out[s] = (0, stage.loops[int(s[1:]) - 1] - 1)
             case "p":
