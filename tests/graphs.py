@@ -1,4 +1,4 @@
-"""Graphs made by records, and strategies that draw them: maps, interleaved pieces, writes, reductions, products, blocks.
+"""Graphs made by records, and strategies that draw them: maps, rotary pairs, writes, reductions, products, blocks.
 
 Nothing here knows how a graph is lowered. Drawn sizes are ragged on purpose; drawn floats stay tame (no overflow, no
 comparison of computed floats), so that an evaluation in binary64 bounds what a chip may give.
@@ -186,7 +186,9 @@ INT_BINARY = ("add", "sub", "mul", "min", "max", "floordiv", "truncdiv", "rem", 
 
 
 @st.composite
-def values(draw: st.DrawFn, make: Maker, box: tuple[int, ...], kind: str, live: Sequence[int], depth: int = 2) -> Value:
+def values(
+    draw: st.DrawFn, make: Maker, box: tuple[int, ...], kind: str, live: Sequence[int], depth: int = 2
+) -> Value:
     """An expression over new tables read at the points of `box`."""
 
     def inner() -> Value:
@@ -236,6 +238,8 @@ def int_values(draw: st.DrawFn, make: Maker, box: tuple[int, ...], live: Sequenc
             return fn("add", x, Var(form), kind="int")
         case "round":
             half = fn("mul", fn("float", x), num(0.5))
+            if draw(st.integers(0, 4)):
+                half = fn("min", fn("max", half, num(-50.0)), num(50.5))
             return fn(draw(st.sampled_from(("floor", "ceil", "round"))), half, kind="int")
         case "floordiv" | "truncdiv" | "rem":
             return fn(name, x, num(draw(st.sampled_from((1, 2, 7)))), kind="int")
@@ -357,7 +361,11 @@ def reductions(draw: st.DrawFn) -> Drawn:
     while prod(box) > 4 * MOST:
         kept, box = kept[1:], box[1:]
     par, red = len(kept), list(range(len(kept), len(box)))
-    op = draw(st.sampled_from(("sum", "max", "min", "product", "argmax_first", "argmax_last", "argmin_first", "argmin_last")))
+    op = draw(
+        st.sampled_from(
+            ("sum", "max", "min", "product", "argmax_first", "argmax_last", "argmin_first", "argmin_last")
+        )
+    )
     kind = draw(st.sampled_from(("float", "float", "int")))
     value: Value = draw(accesses(make, box, kind, range(len(box))))
     if kind == "float" and op != "product" and draw(st.booleans()):
@@ -442,7 +450,9 @@ def products(draw: st.DrawFn) -> Drawn:
     if groups:
         matrix = draw(st.sampled_from(("knh", "nk", "kn")))
         b_at: list[Index] = (
-            [v["k"], var(0, n) + v["n"]] if matrix == "knh" else [v["g"], *([v["n"], v["k"]] if matrix == "nk" else [v["k"], v["n"]])]
+            [v["k"], var(0, n) + v["n"]]
+            if matrix == "knh"
+            else [v["g"], *([v["n"], v["k"]] if matrix == "nk" else [v["k"], v["n"]])]
         )
         b_dims = [k, groups * n] if matrix == "knh" else [groups, *([n, k] if matrix == "nk" else [k, n])]
         stored_nk = matrix == "nk"
@@ -512,7 +522,9 @@ def softmax(make: Maker, x: int, rows: int, width: int, bound: Value) -> int:
     """Row by row e^(x - greatest) over its sum, of the columns not beyond `bound`; the others hold 0."""
     guard = fn("le", Var(var(1)), bound, kind="bool")
     term = read(x, var(0), var(1))
-    m = make.put(make.made((rows,)), Piece((rows,), (width,), at(var(0)), Acc(0), (Reduction("max", term, (guard,)),)))
+    m = make.put(
+        make.made((rows,)), Piece((rows,), (width,), at(var(0)), Acc(0), (Reduction("max", term, (guard,)),))
+    )
     e = make.map((rows, width), fn("select", guard, fn("exp", fn("sub", term, read(m, var(0)))), num(0.0)))
     term = read(e, var(0), var(1))
     s = make.put(make.made((rows,)), Piece((rows,), (width,), at(var(0)), Acc(0), (Reduction("sum", term),)))
@@ -521,7 +533,7 @@ def softmax(make: Maker, x: int, rows: int, width: int, bound: Value) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a decoder: `rows` None decodes one row, else a chunk of so many from `position` on."""
+    """Sizes of a decoder."""
 
     layers: int = 2
     heads: int = 4
@@ -530,7 +542,6 @@ class Shape:
     ffn: int = 64
     positions: int = 50
     vocabulary: int = 50
-    rows: int | None = None
 
     @property
     def width(self) -> int:
@@ -542,7 +553,7 @@ class Shape:
 
 
 def decoder(shape: Shape, q8: bool = False) -> Drawn:
-    """A Llama-shaped decode step of one row: norms, products, rotary pairs, cache, grouped attention, SwiGLU, arg-max."""
+    """A Llama-shaped decode step: norms, products, rotary pairs, cache, grouped attention, SwiGLU, arg-max."""
     s, make = shape, Maker()
     w, kv, half = s.width, s.kv, s.head // 2
     p = make.tensor((1,), "int", "input", "position", (0, s.positions - 1))
@@ -587,7 +598,11 @@ def decoder(shape: Shape, q8: bool = False) -> Drawn:
     make.put(cache[1], Piece(row.par, row.red, at(b, here, var(0)), row.value, row.accs), over=old[1])
     rep = s.heads // s.groups
     head_of = var(0, rep) + var(1)
-    term = fn("mul", read(q, var(0, rep * s.head) + var(1, s.head) + var(3)), read(cache[0], b, var(2), var(0, s.head) + var(3)))
+    term = fn(
+        "mul",
+        read(q, var(0, rep * s.head) + var(1, s.head) + var(3)),
+        read(cache[0], b, var(2), var(0, s.head) + var(3)),
+    )
     scores = make.put(
         make.made((s.heads, s.positions)),
         Piece(
@@ -613,7 +628,10 @@ def decoder(shape: Shape, q8: bool = False) -> Drawn:
     )
     x1 = make.put(make.made((w,)), product(mixed, wo, w, w, fn("add", read(xi, var(0)), Acc(0))))
     h = rmsnorm(make, x1, read(norms[1], b, var(0)), w)
-    g, u = make.put(make.made((s.ffn,)), product(h, gate, s.ffn, w)), make.put(make.made((s.ffn,)), product(h, up, s.ffn, w))
+    g, u = (
+        make.put(make.made((s.ffn,)), product(h, gate, s.ffn, w)),
+        make.put(make.made((s.ffn,)), product(h, up, s.ffn, w)),
+    )
     gv = read(g, var(0))
     silu = fn("div", gv, fn("add", num(1.0), fn("exp", fn("neg", gv))))
     f = make.map((s.ffn,), fn("mul", silu, read(u, var(0))))
@@ -624,7 +642,9 @@ def decoder(shape: Shape, q8: bool = False) -> Drawn:
     carried += [Carried(a, i, m, z) for a, i, m, z in zip(caches, old, cache, final[1:], strict=True)]
     make.nodes.append(Block(s.layers, body, tuple(carried)))  # type: ignore[arg-type]
     term = fn("mul", read(final[0], var(1)), read(head, var(0), var(1)))
-    logits = make.put(make.made((s.vocabulary,)), Piece((s.vocabulary,), (w,), at(var(0)), Acc(0), (Reduction("sum", term),)))
+    logits = make.put(
+        make.made((s.vocabulary,)), Piece((s.vocabulary,), (w,), at(var(0)), Acc(0), (Reduction("sum", term),))
+    )
     best = Reduction("argmax_first", read(logits, var(0)), (), Var(var(0)))
     token = make.put(make.made((), "int"), Piece((), (s.vocabulary,), (), Acc(0), (best,)))
     make.results += [("hidden", final[0]), ("logits", logits), ("token", token)]
@@ -634,7 +654,7 @@ def decoder(shape: Shape, q8: bool = False) -> Drawn:
 
 @st.composite
 def blocks(draw: st.DrawFn) -> Drawn:
-    """A block that carries one or two vectors through layers of a table, read early, late, or both, and a table by layer."""
+    """A block that carries a vector through layers, read early or late, and writes a row of a table each time."""
     make = Maker()
     n, trip = draw(st.sampled_from((7, 31, 32, 50, 64))), draw(st.integers(1, 4))
     x = make.table((n,))
@@ -653,7 +673,9 @@ def blocks(draw: st.DrawFn) -> Drawn:
     source = fn("sub", read(made, var(0)), read(inner if late else m, var(0)))
     third = Statement(new, (Piece((n,), (), at(b, var(0)), source),), old)
     final, logged = make.made((n,)), make.made((trip, n))
-    make.nodes.append(Block(trip, (first, second, third), (Carried(x, inner, made, final), Carried(log, old, new, logged))))
+    make.nodes.append(
+        Block(trip, (first, second, third), (Carried(x, inner, made, final), Carried(log, old, new, logged)))
+    )
     make.result(final)
     make.state.append((make.tensors[log].name, log, logged))
     return drawn(make, draw(SEEDS))
