@@ -10,8 +10,8 @@ import numpy.typing as npt
 from evaluate import evaluate
 
 from spatial.ir.graph import Block, Graph, Lifted
-from spatial.lift import Facts, Table, lift
-from spatial.logos.interpret import Seq, interpret
+from spatial.lift import Facts, Table, flat_tables, lift
+from spatial.logos.interpret import Seq, interpret, show_value
 from spatial.logos.parser import parse, parse_files
 from spatial.logos.syntax import Program
 
@@ -63,7 +63,8 @@ def agree(
     program = parse(source, "test.lg") if isinstance(source, str) else source
     if graph is None:
         graph = graph_of(program, facts, results)
-    given = {name: value.tolist() for name, value in inputs.items()}
+    flat = flat_tables(program, facts)
+    given = {name: (value.ravel() if name in flat else value).tolist() for name, value in inputs.items()}
     lines: list[str] = []
     ran = interpret(program, {**facts.sizes, **given}, output=lines.append)
     held = evaluate(graph, inputs)
@@ -71,7 +72,9 @@ def agree(
         _same(held[number].value, ran.variables[name], name, graph.tensors[number].kind, tolerance)
     assert {name for name, _ in graph.results} == set(results)
     for name, _, last in graph.state:
-        _same(held[last].value, ran.variables[name], name, graph.tensors[last].kind, tolerance)
+        _same(held[last].value.ravel() if name in flat else held[last].value, ran.variables[name], name, graph.tensors[last].kind, tolerance)
+    shown = ["".join(p if isinstance(p, str) else show_value(held[p].value.tolist()) for p in s.parts) for s in graph.shows]
+    assert shown == lines
     for n, tensor in enumerate(graph.tensors):
         if tensor.kind == "int" and tensor.range is not None and n in held and held[n].value.size:
             assert tensor.range[0] <= held[n].value.min() and held[n].value.max() <= tensor.range[1]

@@ -17,6 +17,6 @@ This floor knows no chip, no layout and no file.
 """
 
 from spatial.lift.facts import Facts, Table, UsedNames, used_names
-from spatial.lift.lifter import lift
+from spatial.lift.lifter import flat_tables, lift
 
-__all__ = ["Facts", "Table", "UsedNames", "lift", "used_names"]
+__all__ = ["Facts", "Table", "UsedNames", "flat_tables", "lift", "used_names"]

@@ -175,7 +175,7 @@ def _check_whole(m: Machine, s: Slot, made: Tensor, loop: Loop) -> None:
     if m.discovering:
         return
     if made.dims != s.entry.dims or made.length is not s.entry.length:
-        raise NotLifted(f'"{s.cell.name}" changes its shape in the loop', "keep its length", loop.span)
+        raise NotLifted(f'"{s.cell.name}" changes its shape in the loop', "keep its length", s.cell.span, "compose")
     if made.kind != s.entry.kind:
         raise NotLifted(f'"{s.cell.name}" changes between Int and Float in the loop', "start it as 0.0", loop.span)
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from spatial.lift.values import Const, Fold, Get, Lin, Made, Node, Op, Source, Sym, Tensor, combine, plus
+from spatial.lift.values import Const, Fold, Get, Lin, Made, Node, Op, Source, Sym, Tensor, combine, integer, parts, plus
 
 Bounds = tuple[int | None, int | None]
 
@@ -68,7 +68,7 @@ def _find(node: Node, memo: dict[object, Bounds]) -> Bounds:
             total: Bounds = (node.const, node.const)
             for atom, c in node.terms:
                 total = add_bounds(total, scale_bounds(_bounds(atom, memo), c))
-            return total
+            return _remainders(node, total, memo)
         case Get():
             return tensor_bounds(node.tensor, memo)
         case Fold():
@@ -77,6 +77,24 @@ def _find(node: Node, memo: dict[object, Bounds]) -> Bounds:
             return _op(node.fn, [_bounds(a, memo) if a.kind == "int" else ANY for a in node.args])
         case _:
             return ANY
+
+
+def _remainders(node: Lin, naive: Bounds, memo: dict[object, Bounds]) -> Bounds:
+    """Tighter bounds where `k E - k m (E // m)` occurs: a remainder lies between 0 and m - 1."""
+    low, high = naive
+    for atom, c in node.terms:
+        match atom:
+            case Op(fn="floordiv", args=(e, Lin(const=m, terms=()))) if m > 0 and c % m == 0:
+                k = -c // m
+                rest = combine(combine(node, e, -k), atom, k * m)
+                if len(parts(rest)[1]) >= len(node.terms):
+                    continue
+                a, b = add_bounds(_bounds(rest, memo), scale_bounds((0, m - 1), k))
+                low = a if low is None or (a is not None and a > low) else low
+                high = b if high is None or (b is not None and b < high) else high
+            case _:
+                pass
+    return low, high
 
 
 def tensor_bounds(tensor: Tensor, memo: dict[object, Bounds]) -> Bounds:
@@ -89,10 +107,9 @@ def tensor_bounds(tensor: Tensor, memo: dict[object, Bounds]) -> Bounds:
         case Source():
             found: Bounds = tensor.range or ANY
         case Made():
-            found = tensor_bounds(tensor.base, memo) if tensor.base else (None, None)
             values = [_bounds(p.value, memo) for p in tensor.pieces]
             if tensor.base is not None:
-                values.append(found)
+                values.append(tensor_bounds(tensor.base, memo))
             found = values[0] if values else ANY
             for v in values[1:]:
                 found = join_bounds(found, v)
@@ -199,8 +216,23 @@ def decided(condition: Node, guards: Iterable[Node] = ()) -> bool | None:
             known = list(guards)
             if at_least_zero(form, known):
                 return True
-            if at_least_zero(plus(combine(Lin(0, ()), form, -1), -1), known):
+            if at_least_zero(plus(combine(integer(0), form, -1), -1), known):
                 return False
             return None
         case _:
             return None
+
+
+def is_affine(node: Node) -> bool:
+    """Whether an integer is made of box variables alone, divided ones included."""
+    return all(_is_box(a) for a, _ in parts(node)[1])
+
+
+def _is_box(atom: Node) -> bool:
+    match atom:
+        case Sym():
+            return True
+        case Op(fn="floordiv", args=(a, b)):
+            return is_affine(a) and isinstance(b, Lin) and not b.terms
+        case _:
+            return False

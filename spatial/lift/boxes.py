@@ -251,7 +251,7 @@ def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue], variables: bool
     of: dict[Tensor, Family] = {t: f for f in chosen for t in f.tensors}
     mapper = Mapper(lambda t, index: get(t, _flatten(index, of[t].dims) if t in of else index))
     for u in units:
-        u.pieces = [_flat_piece(p, u, of, mapper, variables) for p in u.pieces]
+        u.pieces = tuple(_flat_piece(p, u, of, mapper, variables) for p in u.pieces)
     for u in units:
         for p in u.pieces:
             if u in of:
@@ -269,7 +269,7 @@ def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue], variables: bool
             if u in of and p.pos:
                 p = Piece(p.vars, p.guards, _unflatten(p.pos[0], of[u].dims), p.value, p.ordered)
             pieces.append(p)
-        u.pieces = pieces
+        u.pieces = tuple(pieces)
     for family in chosen:
         for t in family.tensors:
             t.dims = family.dims

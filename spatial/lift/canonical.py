@@ -12,13 +12,13 @@ from spatial.graph.ranges import with_ranges
 from spatial.ir.graph import Graph, Lifted, Shown
 from spatial.lift.boxes import reshape
 from spatial.lift.emit import Emitter
-from spatial.lift.hoist import Hoister
+from spatial.lift.hoist import Hoister, tabulate
 from spatial.lift.inside import check_inside
 from spatial.lift.joins import join, reachable
 from spatial.lift.machine import Machine
 from spatial.lift.state import NotLifted, Seq, Text, Value
 from spatial.lift.units import Unit, Units
-from spatial.lift.values import BlockValue, Const, Final, Get, Inner, Node, Piece, Source, Sym, Tensor, constant, get
+from spatial.lift.values import BlockValue, Final, Get, Node, Piece, Source, Sym, Tensor, constant
 from spatial.lift.walk import children
 from spatial.logos.show import show_value
 
@@ -52,7 +52,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     live = reachable(units, outside)
     reshape(live, blocks)
     check_inside(live, machine.assumed)
-    live = _with_new(units, live)
+    live = [*live, *tabulate(units, live)]
     emitter = Emitter()
     for source in sorted(_sources(live, outside), key=lambda s: s.name):
         emitter.source(source)
@@ -62,25 +62,25 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         tuple(emitter.nodes),
         tuple((name, emitter.number(t)) for name, t in results),
         tuple((name, emitter.source(source), emitter.number(t)) for name, source, t in state),
-        tuple(Shown(tuple(p if isinstance(p, str) else emitter.number(p) for p in line)) for line in shows),
+        tuple(_line(line, emitter) for line in shows),
     )
     dead = sum(1 for u in units.all if u not in set(live))
     statements = len(units.all) + units.views
     return Lifted(with_ranges(graph), tuple(emitter.origins), statements, units.views, emitter.fills, dead, ())
 
 
-def _with_new(units: Units, live: list[Unit]) -> list[Unit]:
-    return live
-
-
 def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tensor:
     """A value read from outside, as a tensor of its own."""
     order = machine.tick()
     if isinstance(value, Node):
+        for unit in units.all:
+            if unit.fixed and not unit.pieces[0].vars and unit.pieces[0].value is units.mapper.node(value):
+                return unit
         if value.kind == "bool":
             raise NotLifted(f'"{name}" is a truth value, and only numbers are tensors', "store 1 or 0", None, "write")
         unit = units.new(name, (), value.kind, order, None)
-        unit.pieces.append(Piece((), (), (), units.mapper.node(value)))
+        unit.fixed = True
+        unit.pieces = (Piece((), (), (), units.mapper.node(value)),)
         unit.belong()
         return unit
     tensor, axes = units.tensor(value.tensor)
@@ -97,7 +97,7 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
     vars = tuple(Sym("k", d) for d in dims)
     prefix = tuple(units.mapper.node(p) for p in value.prefix)
     unit = units.new(name, tuple(d or 0 for d in dims), tensor.kind, order, None)
-    unit.pieces.append(Piece(vars, (), vars, units.read_unit(tensor, (*axes, *prefix, *vars))))
+    unit.pieces = (Piece(vars, (), vars, units.read_unit(tensor, (*axes, *prefix, *vars))),)
     unit.belong()
     return unit
 
@@ -121,6 +121,19 @@ def _shown(units: Units, value: Value, machine: Machine) -> list[str | Tensor]:
     if isinstance(value, Seq):
         return [_root(units, value, machine, "a shown value")]
     raise NotLifted("this is no value that can be shown", "", None)
+
+
+def _line(line: list[str | Tensor], emitter: Emitter) -> Shown:
+    """A line to print, neighbouring texts joined."""
+    found: list[str | int] = []
+    for part in line:
+        if isinstance(part, Tensor):
+            found.append(emitter.number(part))
+        elif found and isinstance(found[-1], str):
+            found[-1] += part
+        else:
+            found.append(part)
+    return Shown(tuple(found))
 
 
 # ---------------------------------------------------------------- the order of statements
@@ -220,6 +233,3 @@ def _sorted(members: list[Unit]) -> list[Unit]:
     for u in sorted(members, key=lambda u: (u.order, u.serial)):
         visit(u)
     return list(done)
-
-
-__all__ = ["Const", "Inner", "Roots", "canonical_graph", "get"]

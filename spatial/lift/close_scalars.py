@@ -43,7 +43,7 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
         if id(k) in paired:
             continue
         if id(k) in terms:
-            k.final = combined(c, k.entry, change, terms[id(k)], k.order)
+            k.final = combined(c, k, k.entry, change, terms[id(k)])
         elif k.start not in k.exit.free:
             k.final = _last(k, c)
         k.closed = True
@@ -63,11 +63,15 @@ def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term]
         used = starts & free
         if used:
             name = next(o.cell.name for o in open_ if o.start in used)
-            raise NotLifted(
-                f'"{k.cell.name}" is computed from what "{name}" was in the iteration before: a recurrence',
+            whose = "it" if name == k.cell.name else f'"{name}"'
+            problem = NotLifted(
+                f'"{k.cell.name}" is computed from what {whose} was in the '
+                "iteration before: a recurrence",
                 "write it as a sum, product, maximum or minimum of terms that do not depend on it",
-                c.span,
+                k.span,
             )
+            problem.carried = True
+            raise problem
     for other in c.carries:
         value = other.exit
         if not isinstance(value, Node) and starts & getattr(getattr(value, "tensor", None), "free", frozenset()):
@@ -75,7 +79,7 @@ def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term]
             raise NotLifted(
                 f'"{other.cell.name}" takes a running value of "{name}" in every iteration: a recurrence',
                 "compute each item by a sum of its own",
-                c.span,
+                other.span,
             )
 
 
@@ -142,8 +146,8 @@ def _close_pair(k: Carry, best: Carry, term: Term, c: Closing) -> None:
         raise NotLifted(
             f'"{k.cell.name}" does not start at the place of the value the comparison starts from',
             "start with the first item and its index",
-            c.span,
+            k.span,
         )
     op = f"arg{term.op}_{'first' if term.strict else 'last'}"
-    k.final = fold(op, (v,), guards, value, k.order, c.span, arg=arg)
+    k.final = fold(op, (v,), guards, value, k.order, k.site, arg=arg)
     k.closed = True

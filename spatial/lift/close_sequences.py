@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from spatial.lift import arith
-from spatial.lift.bounds import at_least_zero, bounds, guard_forms
+from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
 from spatial.lift.reductions import Term, match
@@ -26,7 +26,6 @@ from spatial.lift.values import (
     combine,
     get,
     int_constant,
-    parts,
     plus,
     scale,
 )
@@ -59,7 +58,7 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
     anew: list[Carry] = []
     for k in open_:
         assert isinstance(k.exit, Seq) and isinstance(k.start, Start)
-        exit = whole_of(k.exit, k.order, c.span)
+        exit = whole_of(k.exit, k.order, k.span)
         if isinstance(exit, Made) and exit.base is None and k.start in exit.free and exit.dims == k.start.dims:
             # Every item rewritten from what it was: still a write in place.
             exit = Made(exit.name, exit.dims or (), k.start, exit.pieces, exit.order, exit.origin, exit.length)
@@ -90,7 +89,7 @@ def _overlap(k: Carry, c: Closing) -> NotLifted:
     return NotLifted(
         f'an iteration writes items of "{k.cell.name}" at places that may coincide',
         "write every item once, or into a sequence of its own",
-        c.span,
+        k.span,
         "write",
     )
 
@@ -155,7 +154,7 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
     while left:
         ready = [w for w in left if all(by_start[s].new is not None for s in w.after)]
         if not ready:
-            raise _recurrence(left[0], c)
+            raise _recurrence(left[0])
         for w in ready:
             known = {r: get(o.new, r.index) for r, o in later.items() if o.new is not None}
             w.new = _close_written(w, c, {**reads, **known})
@@ -166,12 +165,14 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
     return reads
 
 
-def _recurrence(w: Written, c: Closing) -> NotLifted:
-    return NotLifted(
+def _recurrence(w: Written) -> NotLifted:
+    problem = NotLifted(
         f'an iteration reads an item of "{w.carry.cell.name}" that another iteration writes: a recurrence',
         "write into a second sequence, or compute each item from the inputs alone",
-        c.span,
+        w.carry.span,
     )
+    problem.carried = True
+    return problem
 
 
 def _version(r: Get, w: Written, c: Closing) -> str:
@@ -186,7 +187,7 @@ def _version(r: Get, w: Written, c: Closing) -> str:
         return "before"
     if not later:
         return "after"
-    raise _recurrence(w, c)
+    raise _recurrence(w)
 
 
 def _places(tensor: Tensor) -> set[tuple[tuple[Node, ...], tuple[Sym, ...]]]:
@@ -223,7 +224,7 @@ def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
         return _grown(w, c, entry, closed)
     result = entry
     for p in closed:
-        result = put(result, p, k.order, c.span, k.cell.name, c.known)
+        result = put(result, p, k.order, k.span, k.cell.name, c.known)
     assert isinstance(result, Made)
     return result
 
@@ -237,7 +238,7 @@ def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: 
     else:
         guards = p.guards
     own = element(entry, p.pos, c.known)
-    value = combined(c, own, change, term, w.carry.order)
+    value = combined(c, w.carry, own, change, term)
     return Piece(p.vars, tuple(change.node(g) for g in guards), p.pos, value)
 
 
@@ -246,14 +247,14 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
     guards = tuple(change.node(g) for g in p.guards)
     value = change.node(p.value)
     if w.start.free & (value.free | frozenset().union(*(i.free for i in pos))):
-        raise _recurrence(w, c)
+        raise _recurrence(w)
     growing = bool(w.carry.growth)
     if not growing and not any(c.v in i.free for i in pos):
         if c.last is None or any(c.v in g.free for g in guards):
             raise NotLifted(
                 f'every iteration overwrites one item of "{w.carry.cell.name}", and which is the last is not known',
                 "write after the loop",
-                c.span,
+                w.carry.span,
                 "write",
             )
         final = Substitution({c.v: c.last})
@@ -262,12 +263,12 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
     piece = Piece((c.v, *p.vars), (*extra, *guards), pos, value, p.ordered)
     if p.ordered or injective(piece):
         return piece
-    if any(not isinstance(a, Sym) for i in pos for a, _ in parts(i)[1]):
+    if not all(is_affine(i) for i in pos):
         return Piece(piece.vars, piece.guards, pos, value, True)
     raise NotLifted(
         f'several iterations write the same item of "{w.carry.cell.name}"',
         "write every item once, or add to it",
-        c.span,
+        w.carry.span,
         "write",
     )
 
@@ -298,7 +299,7 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
         raise NotLifted(
             f'the length of "{k.cell.name}" is not known: the loop may run a negative number of times',
             "bound the loop so that its count is proved not to be negative",
-            c.span,
+            k.span,
             "write",
         )
     length = combine(length_of(k.entry), scale(c.trip, k.growth))
@@ -313,10 +314,10 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
         case Made() if entry.base is None or isinstance(entry.base, Start):
             base, pieces = entry.base, [*entry.pieces, *pieces]
         case _:
-            raise NotLifted("this sequence cannot grow", "build a new one", c.span, "write")
+            raise NotLifted("this sequence cannot grow", "build a new one", k.span, "write")
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
-    made = Made(k.cell.name, dims or (), base, tuple(pieces), k.order, c.span, run_time)
+    made = Made(k.cell.name, dims or (), base, tuple(pieces), k.order, k.span, run_time)
     if dims is None:
         made.dims = None
     return made
@@ -331,11 +332,11 @@ def _close_anew(k: Carry, c: Closing, reads: dict[Get, Node], starts: frozenset[
         value = other.exit
         free = value.free if isinstance(value, Node) else value.tensor.free if isinstance(value, Seq) else frozenset()
         if k.start in free:
-            raise NotLifted(
-                f'"{k.cell.name}" is computed from what it was in the iteration before: a recurrence',
-                "",
-                c.span,
+            problem = NotLifted(
+                f'"{k.cell.name}" is computed from what it was in the iteration before: a recurrence', "", k.span
             )
+            problem.carried = True
+            raise problem
     exit = Substitution({}, None, reads).tensor(k.exit.tensor)
     if c.last is None:
         k.final = Poison(f'the value of "{k.cell.name}" after the loop depends on how often it runs')

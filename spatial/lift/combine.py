@@ -12,12 +12,12 @@ from spatial.lift.state import NotLifted
 from spatial.lift.values import TRUE, Node, Op, Sym, constant, fold, plus, raw_op
 
 if TYPE_CHECKING:
-    from spatial.lift.nests import Closing
+    from spatial.lift.nests import Carry, Closing
 
 _WORST = {"max": -math.inf, "min": math.inf}
 
 
-def combined(c: Closing, entry: Node, change: Substitution, term: Term, order: int) -> Node:
+def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term) -> Node:
     """`entry op term(0) op term(1) …`, the entry dropped where it is the identity or repeats a term."""
     guards = tuple(g for g in (c.guard, *(change.node(g) for g in term.guards)) if g is not TRUE)
     value = change.node(term.value)
@@ -26,25 +26,25 @@ def combined(c: Closing, entry: Node, change: Substitution, term: Term, order: i
     peeled = _peeled(c, entry, value, guards)
     if peeled is not None:
         v, value, guards = peeled
-        return fold(term.op, (v,), guards, value, order, c.span)
+        return fold(term.op, (v,), guards, value, k.order, k.site)
     if v not in free and term.op in ("sum", "product"):
-        raise NotLifted("a loop repeats one and the same term", "multiply instead", c.span)
+        raise NotLifted("a loop repeats one and the same term", "multiply instead", k.span)
     if term.op in ("max", "min"):
         sure = c.runs and len(guards) == (c.guard is not TRUE)
         if sure and (constant(entry) == _WORST[term.op] or _repeats(c, entry, value)):
-            return fold(term.op, (v,), guards, value, order, c.span)
+            return fold(term.op, (v,), guards, value, k.order, k.site)
         if sure:
-            return arith.extreme(term.op, entry, fold(term.op, (v,), guards, value, order, c.span))
-        return fold(term.op, (v,), guards, value, order, c.span, init=entry)
+            return arith.extreme(term.op, entry, fold(term.op, (v,), guards, value, k.order, k.site))
+        return fold(term.op, (v,), guards, value, k.order, k.site, init=entry)
     if value.kind == "float" and entry.kind == "int":
         if not c.runs:
-            raise NotLifted("the result is an Int where the loop runs no time", "start it as 0.0", c.span)
+            raise NotLifted("the result is an Int where the loop runs no time", "start it as 0.0", k.span)
         entry = arith.to_float(entry)
     # A term that is subtracted is added with its sign changed once, after the fold.
     negative = isinstance(value, Op) and value.fn == "neg"
     if negative and isinstance(value, Op):
         value = value.args[0]
-    total = fold(term.op, (v,), guards, value, order, c.span)
+    total = fold(term.op, (v,), guards, value, k.order, k.site)
     if term.op == "product":
         return total if constant(entry) == 1 else arith.mul(entry, total)
     if constant(entry) == 0:

@@ -60,6 +60,7 @@ class Executor:
                 scope.names[name] = Cell(name, found, top=scope is self.m.globals)
             case syntax.Set(name, value):
                 cell = self.m.lookup(name, scope, s.span)
+                cell.span = s.span
                 self.m.assign(cell, self.bound(value, scope, name, s.span))
             case syntax.SetItem():
                 self.set_item(s, scope)
@@ -92,8 +93,11 @@ class Executor:
     def bound(self, expr: syntax.Expr, scope: Scope, name: str, span: Span) -> Value:
         """A value to bind: unfinished reads of tables become numbers or whole slices."""
         value = self.eval.value(expr, scope)
-        if isinstance(value, Seq) and isinstance(value.tensor, Made) and not value.tensor.name:
-            value.tensor.name = name
+        fresh = isinstance(expr, syntax.Call) and not self.m.discovering
+        if isinstance(value, Seq) and value.whole and isinstance(value.tensor, Made):
+            if fresh or not value.tensor.name:
+                # What a function made is called what its caller calls it.
+                value.tensor.name, value.tensor.origin = name, span
         return value
 
     def show(self, expr: syntax.Expr, scope: Scope, span: Span) -> None:
@@ -253,6 +257,7 @@ class Executor:
             stored = self.m.scalar(value, s.span)
         piece = Piece(vars, (), (*index, *vars), stored)
         made = put(target, piece, self.m.tick(), s.span, cell.name, self.m.known())
+        cell.span = s.span
         self.m.assign(cell, Seq(made))
 
     def checked(self, target: Tensor, indices: list[Node], value: Value, span: Span) -> tuple[Node, ...]:
@@ -261,7 +266,6 @@ class Executor:
         root = target
         while isinstance(root, Made) and root.base is not None:
             root = root.base
-        source = root if isinstance(root, Source) else m.sources.get(root.name) if root.name in m.facts.tables else None
         if isinstance(root, Source) and not root.state:
             raise NotLifted(
                 f'"{root.name}" is written in place but is no state',
@@ -269,11 +273,13 @@ class Executor:
                 span,
                 "write",
             )
-        if source is not None and source.dims is not None and len(source.dims) > 1:
+        table = m.table(target)
+        open_ = isinstance(value, Seq) and value.dims is None  # a weight of a shape not known yet: not told
+        if table is not None and not open_:
             flat = len(indices) == 1 and not (isinstance(value, Seq) and value.dims != ())
-            m.set_mode(source, "flat" if flat else "nested", span)
+            m.set_mode(table, "flat" if flat else "nested", span)
             if flat:
-                return m.flat_index(source, tuple(indices), span)
+                return m.flat_index(target, tuple(indices), span)
         for axis, index in enumerate(indices):
             if target.dims is not None and axis >= len(target.dims):
                 raise NotLifted(f'"{target.name}" is indexed deeper than it is nested', "", span, "write")
@@ -313,6 +319,7 @@ class Executor:
         if old is not None and inner is not None and target.dims is not None and old != inner:
             raise NotLifted("rows of different lengths are pushed", "", span, "write")
         piece = Piece(vars, (), pos, stored)
+        cell.span = span
         self.m.assign(cell, Seq(self.grown(target, piece, plus(length, 1), inner, cell.name, span)))
 
     def grown(

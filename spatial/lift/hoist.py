@@ -6,10 +6,12 @@ statement, reductions that cannot stay, and run-time indices that are more than 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from spatial.lift.bounds import is_affine
 from spatial.lift.rewrite import Substitution
-from spatial.lift.units import Mapper, Unit, Units, is_affine
+from spatial.lift.state import NotLifted, Site
+from spatial.lift.units import Mapper, Unit, Units
 from spatial.lift.values import (
     Const,
     Fold,
@@ -68,7 +70,7 @@ class Hoister:
     def unit(self, unit: Unit) -> None:
         """Hoists the parts of one unit (its reductions stay in place for now)."""
         if is_fill(unit):
-            unit.pieces = [_plain(p) for p in unit.pieces]
+            unit.pieces = tuple(_plain(p) for p in unit.pieces)
             return
         pieces: list[Piece] = []
         for p in unit.pieces:
@@ -81,7 +83,7 @@ class Hoister:
             else:
                 value = self.value(value, box, unit)
             pieces.append(Piece(p.vars, guards, pos, value, p.ordered))
-        unit.pieces = pieces
+        unit.pieces = tuple(pieces)
         unit.belong()
 
     # -- expressions
@@ -180,12 +182,16 @@ class Hoister:
             return found
         vars = tuple(sorted(axes, key=lambda s: s.serial))
         fresh = tuple(Sym(v.name, v.extent) for v in vars)
-        folds = [n.order for n in below(node) if isinstance(n, Fold)]
-        order = max(folds) if folds else reader.order
-        origin = next((n.origin for n in below(node) if isinstance(n, Fold)), reader.origin)
-        unit = self.units.new(reader.name, tuple(v.extent or 0 for v in vars), node.kind, order, origin)
+        order, name, origin = reader.order, reader.name, reader.origin
+        folds = [n for n in below(node) if isinstance(n, Fold)]
+        if folds:
+            last = max(folds, key=lambda f: f.order)
+            order = last.order
+            if isinstance(last.origin, Site):
+                name, origin = last.origin.name, last.origin.span
+        unit = self.units.new(name, tuple(v.extent or 0 for v in vars), node.kind, order, origin)
         change = Substitution(dict(zip(vars, fresh, strict=True)))
-        unit.pieces.append(Piece(fresh, (), fresh, change.node(node)))
+        unit.pieces = (Piece(fresh, (), fresh, change.node(node)),)
         unit.belong()
         read = get(unit, vars)
         self.memo[node] = read
@@ -207,7 +213,42 @@ class Hoister:
                 change = {f: self.alone(f, axes_of(f, box), unit) for f in found}
                 value = _replace(p.value, change)
                 pieces.append(Piece(p.vars, p.guards, p.pos, value, p.ordered))
-            unit.pieces = pieces
+            unit.pieces = tuple(pieces)
+
+
+def tabulate(units: Units, live: Sequence[Unit]) -> list[Unit]:
+    """Indices that stay quotients become reads of a build-time table of integers; the tables made."""
+    made: list[Unit] = []
+    known: dict[Node, Node] = {}
+
+    def index(node: Node) -> Node:
+        const, terms = parts(node)
+        bent = {a: c for a, c in terms if isinstance(a, Op)}
+        if not bent:
+            return node
+        straight = {a: c for a, c in terms if isinstance(a, Sym) and not any(a in o.free for o in bent)}
+        rest = {a: c for a, c in terms if a not in straight}
+        value = linear(const, rest)
+        if not is_affine(value):
+            raise NotLifted("an index adds an item of a table to a quotient", "compute it into a sequence first")
+        if value not in known:
+            vars = tuple(sorted((s for s in value.free if isinstance(s, Sym)), key=lambda s: s.serial))
+            own = tuple(Sym(v.name, v.extent) for v in vars)
+            unit = units.new("an index", tuple(v.extent or 0 for v in vars), "int", 0, None)
+            change = Substitution(dict(zip(vars, own, strict=True)))
+            unit.pieces = (Piece(own, (), own, change.node(value)),)
+            unit.belong()
+            made.append(unit)
+            known[value] = get(unit, vars)
+        return combine(linear(0, straight), known[value])
+
+    mapper = Mapper(lambda t, at: get(t, tuple(index(i) for i in at)))
+    for u in live:
+        u.pieces = tuple(
+            Piece(q.vars, q.guards, tuple(index(i) for i in q.pos), q.value, q.ordered)
+            for q in (mapper.piece(p) for p in u.pieces)
+        )
+    return made
 
 
 def _replace(node: Node, change: dict[Fold, Node]) -> Node:

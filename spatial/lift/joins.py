@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spatial.lift.hoist import is_fill, outer_folds
+from spatial.lift.bounds import is_affine
 from spatial.lift.rewrite import Substitution
-from spatial.lift.units import Mapper, Unit, Units, is_affine
+from spatial.lift.units import Mapper, Unit, Units
 from spatial.lift.values import Fold, Get, Node, Piece, Sym, Tensor, get
 from spatial.lift.walk import children
 
@@ -187,7 +188,7 @@ def _put(unit: Unit, use: Use, p: Piece) -> None:
 
     mapper = Mapper(on_get)
     reader = use.reader
-    reader.pieces = [mapper.piece(q) if q is use.piece else q for q in reader.pieces]
+    reader.pieces = tuple(mapper.piece(q) if q is use.piece else q for q in reader.pieces)
     reader.belong()
 
 
@@ -201,6 +202,6 @@ def _copy_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[
         change = Substitution({v: i for v, i in zip(use.read.index, p.pos, strict=True) if isinstance(v, Sym)})
         guards = tuple(change.node(g) for g in q.guards)
         pieces.append(Piece(p.vars, guards, tuple(change.node(i) for i in q.pos), p.value, q.ordered))
-    use.reader.pieces = pieces
+    use.reader.pieces = tuple(pieces)
     use.reader.belong()
     return True

@@ -40,6 +40,18 @@ def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = 
     `results`: top-level variables of Main that are read from outside; None: those that Main binds and never reads,
     if it shows nothing. Never raises for a source: refusals are in `Lifted.missing`.
     """
+    ended = _run(program, facts)
+    if ended.refused:
+        return _refusal(ended.refused, ended.statements)
+    try:
+        roots = _roots(ended.machine, results, program)
+        return canonical_graph(roots, ended.machine)
+    except NotLifted as problem:
+        return _refusal((problem.at(_end(program)),), ended.statements)
+
+
+def _run(program: syntax.Program, facts: Facts) -> Executed:
+    """Executes Main until the shapes it implies are the shapes it was executed with."""
     integers: frozenset[str] = frozenset()
     shapes: dict[str, tuple[int, ...]] = {}
     ended: Executed | None = None
@@ -56,13 +68,13 @@ def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = 
             break
         shapes = again
     assert ended is not None
-    if ended.refused:
-        return _refusal(ended.refused, ended.statements)
-    try:
-        roots = _roots(ended.machine, results, program)
-        return canonical_graph(roots, ended.machine)
-    except NotLifted as problem:
-        return _refusal((problem,), ended.statements)
+    return ended
+
+
+def flat_tables(program: syntax.Program, facts: Facts) -> frozenset[str]:
+    """Tables of several axes that the program indexes as one row-major sequence: so the interpreter is handed them."""
+    machine = _run(program, facts).machine
+    return frozenset(name for name, source in machine.sources.items() if source.mode == "flat")
 
 
 def _execute(

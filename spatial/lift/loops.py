@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Loop:
     """A counted loop: `trip` times `body`; `items`: what the loop variable is, by the iteration number.
 
-    `carry`: a counter that every iteration adds `carry_step` to, kept by the source itself (`While`).
+    `parts`: the loop is run as two nested ones, the inner of so many iterations (0: as it stands).
     """
 
     name: str
@@ -34,6 +34,7 @@ class Loop:
     items: Seq | None
     body: Sequence[syntax.Stmt]
     span: Span
+    parts: int = 0
 
 
 def run_repeat(ex: Executor, s: syntax.RepeatRange, scope: Scope) -> None:
@@ -72,9 +73,9 @@ def _counter(ex: Executor, s: syntax.While, scope: Scope) -> Node | None:
         if any(isinstance(n, syntax.Name) and n.name in assigned for n in syntax.walk(bound)):
             continue
         step = _step(ex, s.body, name.name, scope)
-        start, end = ex.eval.index(name, scope), ex.eval.index(bound, scope)
         if step is None or (step > 0) != (op in ("<", "<=")):
             continue
+        start, end = ex.eval.index(name, scope), ex.eval.index(bound, scope)
         room = combine(end, start, -1) if step > 0 else combine(start, end, -1)
         if op in ("<", ">"):
             room = plus(room, -1)
@@ -241,8 +242,8 @@ def run(ex: Executor, loop: Loop, scope: Scope) -> None:
         try:
             run_block(ex, loop, scope, trip)
         except NotLifted as other:
-            # The block says more where it got further; where it fails as a block, the nest's reason is the one.
-            raise (problem if other.kind == "compose" else other) from None
+            # Where the loop could be a block but for one statement of it, that statement is what to mend.
+            raise (other if problem.carried and other.kind != "compose" else problem) from None
 
 
 def item_value(ex: Executor, loop: Loop, v: Node) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from spatial.lift.arith import nonneg
+from spatial.lift.arith import floordiv, nonneg
 from spatial.lift.bounds import at_least_zero, bounds
 from spatial.lift.facts import Facts
 from spatial.lift.rewrite import Substitution
@@ -205,16 +205,26 @@ class Machine:
 
     # -- sequences
 
+    def table(self, tensor: Tensor) -> Source | None:
+        """The declared table of several axes that a tensor is a version of."""
+        while isinstance(tensor, Made) and tensor.base is not None:
+            tensor = tensor.base
+        if isinstance(tensor, Made) or tensor.name not in self.facts.tables:
+            return None
+        source = self.sources.get(tensor.name)
+        return source if source is not None and len(source.dims or ()) > 1 else None
+
     def step(self, value: Seq, index: Node, span: Span) -> Value:
         """`item (index + 1) of value`, index counted from 0."""
         tensor = value.tensor
         prefix = (*value.prefix, index)
-        if isinstance(tensor, Source) and tensor.dims is not None and len(tensor.dims) > 1 and not tensor.mode:
+        table = self.table(tensor)
+        if table is not None and not table.mode:
             if not value.prefix:
                 return Seq(tensor, prefix)  # nested or flat: what is done with it will say
-            self.set_mode(tensor, "nested", span)
+            self.set_mode(table, "nested", span)
             self.demand(value.prefix[0], tensor, 0, span)
-        if isinstance(tensor, Source) and tensor.mode == "flat":
+        if table is not None and table.mode == "flat":
             return self.flat(tensor, prefix, span)
         if tensor.dims is not None and len(prefix) > len(tensor.dims):
             raise NotLifted(f'"{tensor.name}" is indexed deeper than it is nested', "", span)
@@ -233,14 +243,12 @@ class Machine:
             )
         source.mode = mode
 
-    def flat(self, source: Source, prefix: tuple[Node, ...], span: Span) -> Node:
+    def flat(self, tensor: Tensor, prefix: tuple[Node, ...], span: Span) -> Node:
         """An element of a table read as one row-major sequence."""
-        return self.element(source, self.flat_index(source, prefix, span))
+        return self.element(tensor, self.flat_index(tensor, prefix, span))
 
-    def flat_index(self, source: Source, prefix: tuple[Node, ...], span: Span) -> tuple[Node, ...]:
+    def flat_index(self, source: Tensor, prefix: tuple[Node, ...], span: Span) -> tuple[Node, ...]:
         """One index an axis for a flat index."""
-        from spatial.lift.arith import floordiv
-
         dims = [d or 1 for d in source.dims or ()]
         if len(prefix) != 1:
             raise NotLifted(f'"{source.name}" is used both as a nested and as a flat sequence', "", span)
@@ -271,9 +279,9 @@ class Machine:
         match value:
             case Node():
                 return value
-            case Seq(tensor=Source() as source) if value.prefix and not source.mode and source.name in self.facts.tables:
-                self.set_mode(source, "flat", span)
-                return self.flat(source, value.prefix, span)
+            case Seq(tensor=tensor) if len(value.prefix) == 1 and (table := self.table(tensor)) and not table.mode:
+                self.set_mode(table, "flat", span)
+                return self.flat(tensor, value.prefix, span)
             case Seq(tensor=tensor) if tensor.dims is None and value.prefix:
                 found = element(tensor, value.prefix, self.known())
                 if isinstance(found, Get) and isinstance(found.tensor, Source):
@@ -294,8 +302,9 @@ class Machine:
     def settled(self, value: Seq, span: Span) -> Seq:
         """A sequence used whole: a slice of a table is then nested."""
         tensor = value.tensor
-        if isinstance(tensor, Source) and value.prefix and not tensor.mode and tensor.name in self.facts.tables:
-            self.set_mode(tensor, "nested", span)
+        table = self.table(tensor)
+        if table is not None and value.prefix and not table.mode:
+            self.set_mode(table, "nested", span)
             for axis, index in enumerate(value.prefix):
                 self.demand(index, tensor, axis, span)
         return value
@@ -308,7 +317,8 @@ class Machine:
         dims = value.dims
         if isinstance(tensor, Source) and tensor.name not in self.facts.tables:
             raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
-        if isinstance(tensor, Source) and tensor.mode == "flat" and value.whole:
+        table = self.table(tensor)
+        if table is not None and table.mode == "flat" and value.whole:
             total = 1
             for d in tensor.dims or ():
                 total *= d or 1

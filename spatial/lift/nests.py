@@ -9,7 +9,7 @@ loop is no nest. The tests are those of `solve`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spatial.lift import arith
@@ -19,9 +19,9 @@ from spatial.lift.close_sequences import close_sequences
 from spatial.lift.loops import Loop, assigned_cells, inductions, item_value, pushed_names
 from spatial.lift.machine import guard_of
 from spatial.lift.rewrite import Substitution
-from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
-from spatial.lift.values import TRUE, Made, Node, Start, Sym, combine, int_constant, plus, scale
-from spatial.logos.syntax import Span
+from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Site, Value, whole_of
+from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, combine, int_constant, integer, parts, plus, scale
+from spatial.logos.syntax import NO_SPAN, Span
 
 if TYPE_CHECKING:
     from spatial.lift.execute import Executor
@@ -41,6 +41,17 @@ class Carry:
     growth: int = 0
     """Items an iteration adds to a sequence."""
     closed: bool = False
+    loop: Span = NO_SPAN
+
+    @property
+    def span(self) -> Span:
+        """The statement that changed it last."""
+        return self.cell.span or self.loop
+
+    @property
+    def site(self) -> Site:
+        """What a reduction into it is called."""
+        return Site(self.cell.name, self.span)
 
 
 @dataclass(eq=False)
@@ -68,13 +79,25 @@ class Closing:
         return at_least_zero(plus(self.trip, -1), self.known)
 
 
+class Divided(Exception):
+    """Places written depend on the quotient of the loop's variable by `by`: two nested loops would show how."""
+
+    def __init__(self, by: int) -> None:
+        super().__init__(by)
+        self.by = by
+
+
 def run_nest(ex: Executor, loop: Loop, scope: Scope, extent: int) -> None:
     """Executes and closes a loop; raises `NotLifted` where it is no nest (the caller undoes)."""
     m = ex.m
     mark = m.mark()
-    for _ in range(3):
-        if _attempt(ex, loop, scope, extent):
-            return
+    for _ in range(8):
+        try:
+            if _attempt(ex, loop, scope, extent):
+                return
+        except Divided as found:
+            loop = replace(loop, parts=found.by)
+            extent = extent // found.by
         m.undo(mark)
     raise NotLifted("the loop changes a variable between Int and Float", "start it as 0.0", loop.span)
 
@@ -83,8 +106,9 @@ def _attempt(ex: Executor, loop: Loop, scope: Scope, extent: int) -> bool:
     """One execution; False if a carried variable turned out a Float (noted for the next)."""
     m = ex.m
     v = Sym(loop.name or "n", extent)
-    guard = TRUE if int_constant(loop.trip) is not None else guard_of(loop.trip, v)
-    steps = inductions(ex, loop.body, scope)
+    trip = integer(extent) if loop.parts else loop.trip
+    guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
+    steps = {} if loop.parts else inductions(ex, loop.body, scope)
     pushed = pushed_names(loop.body, m)
     outside = m.known()
     carries: list[Carry] = []
@@ -111,9 +135,13 @@ def _attempt(ex: Executor, loop: Loop, scope: Scope, extent: int) -> bool:
     if guard is not TRUE:
         m.guards.append(guard)
     try:
-        if loop.name:
-            inner.names[loop.name] = Cell(loop.name, item_value(ex, loop, v))
-        result = ex.body(loop.body, inner)
+        result = None
+        if loop.parts:
+            _run_inner(ex, loop, inner, v)
+        else:
+            if loop.name:
+                inner.names[loop.name] = Cell(loop.name, item_value(ex, loop, v))
+            result = ex.body(loop.body, inner)
         inside = m.accesses
     finally:
         m.accesses = saved
@@ -129,10 +157,41 @@ def _attempt(ex: Executor, loop: Loop, scope: Scope, extent: int) -> bool:
                 return False
             raise NotLifted(f'"{c.cell.name}" changes its kind in the loop', "keep it an Int or a Float", loop.span)
     for c in carries:
-        c.order = m.tick()
-    closing = Closing(v, loop.trip, guard, outside, loop.span, carries, {}, {})
+        c.order, c.loop = m.tick(), loop.span
+    if not loop.parts and loop.items is None and int_constant(trip) is not None:
+        _check_divided(carries, v)
+    closing = Closing(v, trip, guard, outside, loop.span, carries, {}, {})
     _close(ex, closing, inside, counters)
     return True
+
+
+def _run_inner(ex: Executor, loop: Loop, scope: Scope, v: Sym) -> None:
+    """The inner of the two loops a divided loop is run as."""
+    first = combine(loop.first or integer(0), v, loop.parts)
+    run_nest(ex, replace(loop, trip=integer(loop.parts), first=first, parts=0), scope, loop.parts)
+
+
+def _check_divided(carries: Sequence[Carry], v: Sym) -> None:
+    """Raises `Divided` where a sequence is written at places that depend on a quotient of the loop's variable."""
+    for c in carries:
+        tensor = c.exit.tensor if isinstance(c.exit, Seq) else None
+        if not isinstance(tensor, Made) or not isinstance(c.start, Start):
+            continue
+        for p in tensor.pieces:
+            for atom in (a for i in p.pos for a, _ in parts(i)[1]):
+                by = quotient_step(atom, v)
+                if by and v.extent and v.extent % by == 0 and by < v.extent:
+                    raise Divided(by)
+
+
+def quotient_step(atom: Node, v: Sym) -> int:
+    """`m / c` where the atom is a quotient by m of a sum with `c v`, c dividing m; else 0."""
+    match atom:
+        case Op(fn="floordiv", args=(a, b)):
+            m, c = int_constant(b) or 0, dict(parts(a)[1]).get(v, 0)
+            return m // c if c > 0 and m % c == 0 and m > c else 0
+        case _:
+            return 0
 
 
 def _stand_in(ex: Executor, cell: Cell, value: Value, pushed: bool, loop: Loop) -> Sym | Start | None:
@@ -241,8 +300,6 @@ def _inductions(c: Closing) -> None:
 
 def length_of(value: Seq) -> Node:
     """The length of a sequence before a loop."""
-    from spatial.lift.values import integer
-
     if value.tensor.length is not None:
         return value.tensor.length
     dims = value.dims

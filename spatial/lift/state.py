@@ -23,6 +23,8 @@ class NotLifted(Exception):
         self.why, self.mend, self.span, self.kind = why, mend, span, kind
         self.binder = ""
         self.silent = False
+        self.carried = False
+        """The loop is no nest because of what it carries; as a block it may yet lift."""
         self.final = False
         """No other reading of the loop would help: an index out of range stays one."""
 
@@ -41,6 +43,14 @@ class WrongKind(Exception):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a value comes from, for messages: what the source calls it, and the statement."""
+
+    name: str
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,8 @@ class Cell:
     value: Value
     top: bool = False
     """A top-level variable of Main, or an input."""
+    span: Span | None = None
+    """The statement that changed it last."""
 
 
 @dataclass(eq=False)

@@ -6,10 +6,11 @@ are looked through as units are made: a read of a direct affine copy is a read o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from spatial.lift import arith
+from spatial.lift.bounds import is_affine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import lands
 from spatial.lift.state import NotLifted
@@ -29,7 +30,6 @@ from spatial.lift.values import (
     Node,
     Op,
     Piece,
-    Source,
     Start,
     Sym,
     Tensor,
@@ -37,25 +37,20 @@ from spatial.lift.values import (
     fold,
     get,
     integer,
-    parts,
     scale,
 )
 from spatial.logos.syntax import NO_SPAN, Span
 
 
-class Unit(Tensor):
-    """A statement in the making. `region`: the block it belongs to; `fixed`: its dims are told from outside."""
+class Unit(Made):
+    """A statement in the making. `block`: the one it belongs to; `fixed`: its dims are told from outside."""
 
-    __slots__ = ("base", "block", "fixed", "order", "origin", "pieces")
+    __slots__ = ("block", "fixed")
 
     def __init__(self, name: str, dims: tuple[int, ...], kind: str, order: int, origin: object) -> None:
-        super().__init__(name, dims, kind, frozenset())
-        self.pieces: list[Piece] = []
-        self.base: Tensor | None = None
+        super().__init__(name, dims, None, (), order, origin, kind=kind)
         self.block: BlockValue | None = None
         self.fixed = False
-        self.order = order
-        self.origin = origin
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -180,6 +175,8 @@ class Units:
 
     def _tensor(self, tensor: Tensor) -> tuple[Tensor, tuple[Sym, ...]]:
         match tensor:
+            case Unit():
+                return tensor, ()
             case Made():
                 return self._made(tensor)
             case Final():
@@ -188,8 +185,6 @@ class Units:
                 return final, ()
             case Inner():
                 # Known by the block it belongs to: the rebuilt one registers it.
-                return tensor, ()
-            case Source() | Unit():
                 return tensor, ()
             case Start():
                 raise NotLifted("a value of a loop is read outside it", "", None)
@@ -224,14 +219,14 @@ class Units:
             # The loops' own variables stay bound in the piece, so that equal expressions of one iteration still meet.
             once = {v: integer(0) for v in (*axes, *piece.vars) if v.extent == 1}
             change = Substitution(once)
-            unit.pieces.append(
+            unit.pieces += (
                 Piece(
                     tuple(v for v in (*axes, *piece.vars) if v not in once),
                     tuple(g for g in (change.node(g) for g in piece.guards) if g is not TRUE),
                     tuple(change.node(i) for i in (*axes, *piece.pos)),
                     change.node(piece.value),
                     piece.ordered,
-                )
+                ),
             )
         unit.belong()
         self.all.append(unit)
@@ -244,7 +239,7 @@ class Units:
         rename = dict(zip(axes, vars, strict=False))
         index = (*(rename[a] for a in base_axes), *vars[len(axes) :])
         unit = self.new(made.name, tuple(v.extent or 0 for v in vars), base.kind, made.order, made.origin)
-        unit.pieces.append(Piece(vars, (), vars, self.read_unit(base, index)))
+        unit.pieces = (Piece(vars, (), vars, self.read_unit(base, index)),)
         unit.belong()
         return unit
 
@@ -311,28 +306,3 @@ def _through(unit: Unit, index: tuple[Node, ...]) -> tuple[Tensor, tuple[Node, .
         change = Substitution(point)
         return value.tensor, tuple(change.node(i) for i in value.index)
     return None
-
-
-def is_affine(node: Node) -> bool:
-    """Whether an integer is made of box variables alone, divided ones included."""
-    return all(_is_box(a) for a, _ in parts(node)[1])
-
-
-def _is_box(atom: Node) -> bool:
-    match atom:
-        case Sym():
-            return True
-        case Op(fn="floordiv", args=(a, b)):
-            return is_affine(a) and isinstance(b, Lin) and not b.terms
-        case _:
-            return False
-
-
-def values_of(unit: Unit) -> Iterator[tuple[Piece, Node]]:
-    """Every expression of a unit with its piece."""
-    for p in unit.pieces:
-        for g in p.guards:
-            yield p, g
-        for i in p.pos:
-            yield p, i
-        yield p, p.value

@@ -101,13 +101,35 @@ def guarded(
     first, second = _writes(a.tensor, base), _writes(b.tensor, base)
     if first is None or second is None:
         return None
-    result = base
     name = a.tensor.name or b.tensor.name
+    if a.tensor.length is not b.tensor.length or a.dims != b.dims:
+        return None
+    if a.tensor.length is not base.length or a.dims != base.dims:
+        return _grown_alike(condition, a.tensor, b.tensor, first, second, order, span)
+    result = base
     for writes, guard in ((first, condition), (second, arith.negate(condition))):
         for piece in writes:
             guards = tuple(g for g in (guard, *piece.guards) if decided(g) is not True)
             result = put(result, Piece(piece.vars, guards, piece.pos, piece.value), order, span, name, known)
     return Seq(result)
+
+
+def _grown_alike(
+    condition: Node, a: Tensor, b: Tensor, first: list[Piece], second: list[Piece], order: int, span: Span
+) -> Seq | None:
+    """Both branches pushed the same number of items: each item is one or the other."""
+    if not isinstance(a, Made) or len(first) != len(second):
+        return None
+    chosen: dict[Piece, Piece] = {}
+    for p, q in zip(first, second, strict=True):
+        change = Substitution(dict(zip(q.vars, p.vars, strict=False)))
+        extents = [v.extent for v in p.vars] == [v.extent for v in q.vars]
+        if not extents or tuple(change.node(i) for i in q.pos) != tuple(p.pos) or p.guards or q.guards:
+            return None
+        value = arith.select(condition, p.value, change.node(q.value))
+        chosen[p] = Piece(p.vars, (), p.pos, value)
+    pieces = tuple(chosen.get(p, p) for p in a.pieces)
+    return Seq(Made(a.name, a.dims or (), a.base, pieces, order, span, a.length))
 
 
 def _writes(tensor: Tensor, base: Tensor) -> list[Piece] | None:
