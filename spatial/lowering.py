@@ -65,7 +65,8 @@ class ProgramLowering:
 
     def whole(self) -> Program | None:
         """The program, or None where the lowering is partial."""
-        return self.program if self.lowered == self.statements and not self.missing else None
+        whole = self.statements > 0 and self.lowered == self.statements and not self.missing
+        return self.program if whole else None
 
     def into_whole(self) -> Program:
         """The program; raises `Refused` with the refusal a partial lowering earns."""
@@ -76,6 +77,8 @@ class ProgramLowering:
 
     def refusal(self) -> str:
         """The fraction lowered, up to `NAMED` missing statements by name, and how many more there are."""
+        if not self.statements:
+            return "the source has no statement that computes a tensor, so there is nothing to lower"
         if not self.missing:
             return (
                 f"lowered {self.lowered} of {self.statements} statements into {self.sections} sections, which did not "
@@ -195,7 +198,7 @@ def lower(
     state = tuple(name for name, _, _ in graph.state)
     tensors = {n: _tensor(graph, n, work.stored[n]) for n in range(len(graph.tensors))}
     program = None
-    if not missing:
+    if not missing and lifted.statements:
         try:
             program = _compose(graph, groups, tensors, target, options)
         except SpatialError as e:
