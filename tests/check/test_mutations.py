@@ -129,7 +129,12 @@ def version_altered(program: Program, data: Draw) -> Changed:
 
 def _dependent(program: Program, p: int) -> bool:
     """Whether phase p + 1 loads what phase p stores."""
-    made = {(b.tensor, b.version) for c in program.phases[p] for b in c.binds}
+    made = {
+        (b.tensor, b.version)
+        for c in program.phases[p]
+        for o, b in zip(program.bodies[c.body].operands, c.binds, strict=True)
+        if o.mode == "out"
+    }
     return any(
         o.mode == "in" and b.version > 0 and (b.tensor, b.version) in made
         for c in program.phases[p + 1]
@@ -155,18 +160,23 @@ def phases_merged(program: Program, data: Draw) -> Changed:
     return replace(program, phases=(*program.phases[:p], a + low, *program.phases[p + 2 :])), REFERENCE
 
 
+def _indices(body: Body) -> set[str]:
+    """Operands whose elements are loaded to be run-time indices."""
+    queues = {s.ins[s.access.index.port].queue for s in body.stages if s.access and s.access.index}
+    return {s.access.operand for s in body.stages if s.access and s.outs and s.outs[0].queue in queues}
+
+
 def index_widened(program: Program, data: Draw) -> Changed:
     ranged = [
         (n, i)
         for n, body in enumerate(program.bodies)
         for i, o in enumerate(body.operands)
-        if o.mode == "in" and o.range and any(s.access and s.access.index for s in body.stages)
+        if o.range and o.name in _indices(body)
     ]
     assume(ranged)
     n, i = data.draw(st.sampled_from(ranged))
     body = program.bodies[n]
     held = body.operands[i].range
-    assume(held is not None and body.operands[i].name != "count")
     low, high = held or (0, 0)
     wide = data.draw(st.sampled_from(((low - 1, high), (low, high + 100))))
     operands = tuple(replace(o, range=wide) if k == i else o for k, o in enumerate(body.operands))
