@@ -118,10 +118,14 @@ def _nearest(m: Measures) -> list[Problem]:
 
 
 def buffers(m: Measures, row: int) -> list[str]:
-    """`queue (producer): pages x bytes` of every queue of a candidate."""
+    """`queue (producer): pages x bytes` of every queue of a candidate, and of every stage's accumulators."""
     by_stage = {load.stage: load for load in m.model.loads}
     out: list[str] = []
     for s in m.model.streams:
         total = int(m.queue_bytes(s, by_stage.get(s.producer))[row])
         out.append(f"{s.queue} ({s.producer}): {total // s.page_bytes} x {s.page_bytes}")
+    for w in m.model.work:
+        cells, total = int(m.cells(w)[row]), int(m.state_bytes(w)[row])
+        if total:
+            out.append(f"accumulators ({w.stage}): {cells} x {total // cells}")
     return out
