@@ -130,7 +130,7 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         if s.inner.dims is None or made.dims is None or None in made.dims:
             s.inner.dims = made.dims
             _learn(m, s.entry, made, loop)
-        if not isinstance(made, Made) or made.base is None and _outside(made, block):
+        if not isinstance(made, Made) or (made.base is None and _outside(made, block)):
             made = copy_of(made, m.tick(), loop.span) if not m.discovering else made
         block.initial.append(s.entry)
         block.inner.append(s.inner)

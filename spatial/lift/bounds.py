@@ -7,10 +7,25 @@ of them may be subtracted. Never guesses: an unknown bound is None.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
-from spatial.lift.values import Const, Fold, Get, Lin, Made, Node, Op, Source, Sym, Tensor, combine, integer, parts, plus
+from spatial.lift.values import (
+    Const,
+    Fold,
+    Get,
+    Lin,
+    Made,
+    Node,
+    Op,
+    Source,
+    Sym,
+    Tensor,
+    combine,
+    integer,
+    parts,
+    plus,
+)
 
 Bounds = tuple[int | None, int | None]
 
@@ -40,11 +55,22 @@ def join_bounds(a: Bounds, b: Bounds) -> Bounds:
     )
 
 
-def _corners(a: Bounds, b: Bounds, op: object) -> Bounds:
-    if None in a or None in b:
+def _corners(a: Bounds, b: Bounds, op: Callable[[int, int], int]) -> Bounds:
+    """Bounds of an operation that is monotone in each operand."""
+    first, second = [n for n in a if n is not None], [n for n in b if n is not None]
+    if len(first) < 2 or len(second) < 2:
         return ANY
-    found = [op(x, y) for x in a for y in b]  # type: ignore[operator]
+    found = [op(x, y) for x in first for y in second]
     return min(found), max(found)
+
+
+def _floored(x: int, y: int) -> int:
+    return x // y
+
+
+def _truncated(x: int, y: int) -> int:
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
 
 
 def bounds(node: Node) -> Bounds:
@@ -157,8 +183,7 @@ def _op(fn: str, args: Sequence[Bounds]) -> Bounds:
             (a, b), (c, d) = args
             if a is None or b is None or c is None or d is None or c <= 0:
                 return ANY
-            down = (lambda x, y: x // y) if fn == "floordiv" else (lambda x, y: int(math.copysign(abs(x) // y, x)))
-            return _corners((a, b), (c, d), down)
+            return _corners((a, b), (c, d), _floored if fn == "floordiv" else _truncated)
         case "rem":
             (a, b), (c, d) = args
             if c is None or d is None or c <= 0 or a is None or b is None:

@@ -27,12 +27,12 @@ from spatial.lift.values import (
     Sym,
     Tensor,
     combine,
+    fold,
     get,
     int_constant,
     integer,
     linear,
     parts,
-    scale,
 )
 from spatial.lift.walk import children
 
@@ -109,8 +109,6 @@ class _Renamer(Mapper):
         if isinstance(node, Sym):
             return self.change.node(node)
         if isinstance(node, Fold) and self.old in node.vars:
-            from spatial.lift.values import fold
-
             vars = tuple(n for v in node.vars for n in (self.new if v is self.old else (v,)))
             return fold(
                 node.op,
@@ -139,13 +137,10 @@ def fuse_piece(piece: Piece, own: Tensor, flexible: set[Tensor]) -> Piece:
 
 def _next_fusion(piece: Piece, own: Tensor, flexible: set[Tensor]) -> tuple[Sym, Sym] | None:
     forms = [(form, own not in flexible) for form in piece.pos]
-    indices: set[int] = set()
     for n in all_nodes(piece):
         if isinstance(n, Get):
             forms += [(i, n.tensor not in flexible) for i in n.index]
-            indices |= {id(i) for i in n.index}
-    value_forms = [n for n in _value_forms(piece)]
-    forms += [(n, True) for n in value_forms]
+    forms += [(n, True) for n in _value_forms(piece)]
     groups = [piece.vars] if not piece.ordered else []
     groups += [n.vars for n in all_nodes(piece) if isinstance(n, Fold) and n.arg is None]
     for vars in groups:
@@ -302,9 +297,9 @@ def _choose(family: Family) -> None:
     candidates = sorted({abs(c) for f in family.forms for _, c in parts(f)[1]})
     chain: list[int] = []
     for m in candidates:
-        if 1 < m < size and size % m == 0 and all(_splits(f, m) for f in family.forms):
-            if not chain or m % chain[-1] == 0:
-                chain.append(m)
+        fits = 1 < m < size and size % m == 0 and (not chain or m % chain[-1] == 0)
+        if fits and all(_splits(f, m) for f in family.forms):
+            chain.append(m)
     if size == 1 and all(int_constant(f) == 0 for f in family.forms):
         family.dims = (1,)
         return
@@ -316,7 +311,7 @@ def _splits(form: Node, m: int) -> bool:
     const, terms = parts(form)
     rest = linear(const % m, {a: c for a, c in terms if c % m})
     low, high = bounds(rest)
-    return low is not None and high is not None and 0 <= low and high < m
+    return low is not None and high is not None and low >= 0 and high < m
 
 
 def _unflatten(form: Node, dims: Sequence[int]) -> tuple[Node, ...]:
@@ -327,6 +322,3 @@ def _unflatten(form: Node, dims: Sequence[int]) -> tuple[Node, ...]:
         index.append(linear(const // m, {a: c // m for a, c in terms if c % m == 0}))
         form = linear(const % m, {a: c for a, c in terms if c % m})
     return tuple(index)
-
-
-__all__ = ["Lin", "fuse_piece", "reshape", "scale", "split_piece"]

@@ -84,9 +84,9 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
         unit.belong()
         return unit
     tensor, axes = units.tensor(value.tensor)
-    if value.whole and not axes and isinstance(tensor, Unit | Final) and value.tensor.length is None:
-        if isinstance(tensor, Unit) and not tensor.fixed and tensor.base is None:
-            return tensor
+    plain = value.whole and not axes and value.tensor.length is None
+    if plain and isinstance(tensor, Unit) and not tensor.fixed and tensor.base is None:
+        return tensor
     if value.tensor.length is not None and value.whole:
         raise NotLifted(
             f'"{name}" has a length known only at run time', "read a sequence of fixed length from outside", None

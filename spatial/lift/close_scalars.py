@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from spatial.lift.combine import combined
 from spatial.lift.reductions import Term, match
 from spatial.lift.rewrite import Substitution
-from spatial.lift.state import NotLifted, Poison
-from spatial.lift.values import TRUE, Get, Lin, Node, Op, Sym, fold, integer
-from spatial.lift.values import ZERO as ZERO
+from spatial.lift.state import NotLifted, Poison, Seq
+from spatial.lift.values import TRUE, Get, Lin, Node, Op, Sym, constant, fold, free_of, integer, plus
 
 if TYPE_CHECKING:
     from spatial.lift.nests import Carry, Closing
@@ -59,14 +58,13 @@ def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term]
         term = terms.get(id(k))
         free = k.exit.free
         if term is not None:
-            free = term.value.free | frozenset().union(*(g.free for g in term.guards))
+            free = free_of((term.value, *term.guards))
         used = starts & free
         if used:
             name = next(o.cell.name for o in open_ if o.start in used)
             whose = "it" if name == k.cell.name else f'"{name}"'
             problem = NotLifted(
-                f'"{k.cell.name}" is computed from what {whose} was in the '
-                "iteration before: a recurrence",
+                f'"{k.cell.name}" is computed from what {whose} was in the iteration before: a recurrence',
                 "write it as a sum, product, maximum or minimum of terms that do not depend on it",
                 k.span,
             )
@@ -74,8 +72,8 @@ def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term]
             raise problem
     for other in c.carries:
         value = other.exit
-        if not isinstance(value, Node) and starts & getattr(getattr(value, "tensor", None), "free", frozenset()):
-            name = next(o.cell.name for o in open_ if o.start in value.tensor.free)  # type: ignore[union-attr]
+        if isinstance(value, Seq) and starts & value.tensor.free:
+            name = next(o.cell.name for o in open_ if o.start in value.tensor.free)
             raise NotLifted(
                 f'"{other.cell.name}" takes a running value of "{name}" in every iteration: a recurrence',
                 "compute each item by a sum of its own",
@@ -127,16 +125,12 @@ def _close_pair(k: Carry, best: Carry, term: Term, c: Closing) -> None:
         # From the first item, or from a value below all: with the first place both name the same.
         limit = float("-inf") if term.op == "max" else float("inf")
         start = best.entry
-        from spatial.lift.values import constant
-
         good = first.node(value) is start or constant(start) == limit
     else:
         good = False
     if not good:
         before = Substitution({v: integer(-1)})
         if not term.guards and before.node(arg) is k.entry and before.node(value) is best.entry and v.extent:
-            from spatial.lift.values import plus
-
             longer = Sym(v.name, v.extent + 1)
             shift = Substitution({v: plus(longer, -1)})
             v, value, arg = longer, shift.node(value), shift.node(arg)

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
 from spatial.lift.reductions import Term, match
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import can_meet, element, injective, renamed
-from spatial.lift.state import NotLifted, Seq, whole_of
+from spatial.lift.state import NotLifted, Poison, Seq, whole_of
 from spatial.lift.values import (
     TRUE,
     Get,
@@ -24,12 +23,13 @@ from spatial.lift.values import (
     Sym,
     Tensor,
     combine,
+    free_of,
     get,
     int_constant,
     plus,
     scale,
 )
-from spatial.lift.walk import reads_below, tensor_nodes
+from spatial.lift.walk import reads_below
 from spatial.lift.writes import put
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _written(k: Carry, start: Start, exit: Made, c: Closing) -> Written:
         own = get(start, p.pos)
         if own in reads_below((p.value,), frozenset((start,))):
             term = match(p.value, own)
-            if term is not None:
+            if term is not None and isinstance(own, Get):
                 w.terms[p] = term
                 w.selves.add(own)
     return w
@@ -131,9 +131,7 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
             others.append(k.exit)
         elif isinstance(k.exit, Seq) and not any(w.carry is k for w in written):
             others.append(k.exit.tensor)
-    consumers: list[tuple[Written | None, list[Get]]] = [
-        (w, reads_below(_nodes_of(w), starts)) for w in written
-    ]
+    consumers: list[tuple[Written | None, list[Get]]] = [(w, reads_below(_nodes_of(w), starts)) for w in written]
     consumers.append((None, reads_below(others, starts)))
     for user, found in consumers:
         for r in found:
@@ -246,7 +244,7 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
     pos = tuple(change.node(i) for i in p.pos)
     guards = tuple(change.node(g) for g in p.guards)
     value = change.node(p.value)
-    if w.start.free & (value.free | frozenset().union(*(i.free for i in pos))):
+    if w.start.free & free_of((value, *pos)):
         raise _recurrence(w)
     growing = bool(w.carry.growth)
     if not growing and not any(c.v in i.free for i in pos):
@@ -325,13 +323,11 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
 
 def _close_anew(k: Carry, c: Closing, reads: dict[Get, Node], starts: frozenset[Start]) -> None:
     """A sequence every iteration sets anew, never reading what it was."""
-    from spatial.lift.state import Poison
-
     assert isinstance(k.exit, Seq) and isinstance(k.start, Start)
     for other in c.carries:
         value = other.exit
-        free = value.free if isinstance(value, Node) else value.tensor.free if isinstance(value, Seq) else frozenset()
-        if k.start in free:
+        whose = value if isinstance(value, Node) else value.tensor if isinstance(value, Seq) else None
+        if whose is not None and k.start in whose.free:
             problem = NotLifted(
                 f'"{k.cell.name}" is computed from what it was in the iteration before: a recurrence', "", k.span
             )
@@ -343,6 +339,3 @@ def _close_anew(k: Carry, c: Closing, reads: dict[Get, Node], starts: frozenset[
     else:
         k.final = Seq(Substitution({c.v: c.last}).tensor(exit))
     k.closed = True
-
-
-__all__ = ["arith", "close_sequences", "tensor_nodes"]

@@ -9,7 +9,7 @@ from spatial.lift import arith
 from spatial.lift.reductions import Term
 from spatial.lift.rewrite import Substitution
 from spatial.lift.state import NotLifted
-from spatial.lift.values import TRUE, Node, Op, Sym, constant, fold, plus, raw_op
+from spatial.lift.values import TRUE, ZERO, Node, Op, Sym, constant, fold, free_of, integer, plus, raw_op
 
 if TYPE_CHECKING:
     from spatial.lift.nests import Carry, Closing
@@ -22,7 +22,7 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     guards = tuple(g for g in (c.guard, *(change.node(g) for g in term.guards)) if g is not TRUE)
     value = change.node(term.value)
     v = c.v
-    free = value.free | frozenset().union(*(g.free for g in guards))
+    free = free_of((value, *guards))
     peeled = _peeled(c, entry, value, guards)
     if peeled is not None:
         v, value, guards = peeled
@@ -54,7 +54,7 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
 
 def _repeats(c: Closing, entry: Node, value: Node) -> bool:
     """Whether a maximum starts from its first term."""
-    return Substitution({c.v: plus(_zero(), 0)}).node(value) is entry
+    return Substitution({c.v: ZERO}).node(value) is entry
 
 
 def _peeled(
@@ -65,14 +65,8 @@ def _peeled(
         return None
     if constant(entry) is not None:
         return None
-    if Substitution({c.v: plus(_zero(), -1)}).node(value) is not entry:
+    if Substitution({c.v: integer(-1)}).node(value) is not entry:
         return None
     longer = Sym(c.v.name, c.v.extent + 1)
     change = Substitution({c.v: plus(longer, -1)})
     return longer, change.node(value), tuple(g for g in (change.node(g) for g in guards) if g is not TRUE)
-
-
-def _zero() -> Node:
-    from spatial.lift.values import ZERO
-
-    return ZERO

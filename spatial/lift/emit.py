@@ -44,6 +44,7 @@ from spatial.lift.values import (
     Source,
     Sym,
     Tensor,
+    integer,
     linear,
     parts,
 )
@@ -189,9 +190,7 @@ class Emitter:
                 ),
             )
         guards = tuple(sorted((spell.value(g) for g in p.guards), key=order_key))
-        return Piece(
-            tuple(v.extent or 0 for v in par), tuple(v.extent or 0 for v in red), pos, value, accs, guards
-        )
+        return Piece(tuple(v.extent or 0 for v in par), tuple(v.extent or 0 for v in red), pos, value, accs, guards)
 
 
 def _dims(tensor: Tensor) -> tuple[int, ...]:
@@ -289,14 +288,14 @@ class Speller:
     def nonneg(self, node: Node) -> Value:
         """`0 <= node` as `affine and subtracted terms <= added terms`."""
         const, terms = parts(node)
-        box = {a: c for a, c in terms if isinstance(a, Sym)}
+        box: dict[Node, int] = {a: c for a, c in terms if isinstance(a, Sym)}
         added = {a: c for a, c in terms if not isinstance(a, Sym) and c > 0}
         taken = {a: -c for a, c in terms if not isinstance(a, Sym) and c < 0}
         if added or taken:
             left = linear(-const, {**{a: -c for a, c in box.items()}, **taken})
             right = linear(0, added)
         else:
-            left, right = linear(0, {}), linear(const, box)
+            left, right = integer(0), linear(const, box)
         return Fn("le", (self.value(left), self.value(right)), "bool")
 
 

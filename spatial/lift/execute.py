@@ -14,7 +14,7 @@ from spatial.lift.arith import Undefined
 from spatial.lift.expressions import Evaluator
 from spatial.lift.loops import run_repeat, run_repeat_in, run_while
 from spatial.lift.machine import Machine
-from spatial.lift.state import Cell, NotLifted, Nothing, Poison, Scope, Seq, Value, whole_of
+from spatial.lift.state import Cell, Nothing, NotLifted, Poison, Scope, Seq, Value, whole_of
 from spatial.lift.values import Made, Node, Piece, Source, Start, Sym, Tensor, get, int_constant, plus
 from spatial.lift.writes import guarded, put
 from spatial.logos import syntax
@@ -94,10 +94,9 @@ class Executor:
         """A value to bind: unfinished reads of tables become numbers or whole slices."""
         value = self.eval.value(expr, scope)
         fresh = isinstance(expr, syntax.Call) and not self.m.discovering
-        if isinstance(value, Seq) and value.whole and isinstance(value.tensor, Made):
-            if fresh or not value.tensor.name:
-                # What a function made is called what its caller calls it.
-                value.tensor.name, value.tensor.origin = name, span
+        made = value.tensor if isinstance(value, Seq) and value.whole else None
+        if isinstance(made, Made) and (fresh or not made.name):
+            made.name, made.origin = name, span  # what a function made is called what its caller calls it
         return value
 
     def show(self, expr: syntax.Expr, scope: Scope, span: Span) -> None:
@@ -114,9 +113,7 @@ class Executor:
 
     # -- branches
 
-    def branch(
-        self, s: syntax.If, rest: Sequence[syntax.Stmt], scope: Scope, n: int = 0
-    ) -> tuple[bool, Value | None]:
+    def branch(self, s: syntax.If, rest: Sequence[syntax.Stmt], scope: Scope, n: int = 0) -> tuple[bool, Value | None]:
         """Runs branch n of an If onward; whether the body is done (because a branch returned), and its value."""
         if n == len(s.branches):
             value = self.body(s.otherwise, Scope(outer=scope))
@@ -247,7 +244,7 @@ class Executor:
                 raise NotLifted("a number is stored where a row stands", "", s.span, "write")
             row = self.m.settled(value, s.span)
             inner = (target.dims or ())[len(index) :]
-            if row.dims is not None and row.dims != inner or row.whole and row.tensor.length is not None:
+            if (row.dims is not None and row.dims != inner) or (row.whole and row.tensor.length is not None):
                 raise NotLifted("the row stored has another length than the row it replaces", "", s.span, "write")
             if None in inner:
                 raise NotLifted("the shape of the row is not known", "", s.span, "write")

@@ -9,9 +9,8 @@ from spatial.lift.arith import Undefined
 from spatial.lift.bounds import at_least_zero, bounds
 from spatial.lift.machine import Machine
 from spatial.lift.solve import element
-from spatial.lift.state import NotLifted, Nothing, Poison, Scope, Seq, Text, Value, whole_of
+from spatial.lift.state import Nothing, NotLifted, Poison, Scope, Seq, Text, Value, whole_of
 from spatial.lift.values import (
-    ZERO,
     Const,
     Made,
     Node,
@@ -212,7 +211,8 @@ class Evaluator:
 
     def joined(self, items: list[Value], span: Span) -> Value:
         """A list literal."""
-        pieces, inner = list[Piece](), tuple[int | None, ...]()
+        pieces = list[Piece]()
+        inner: tuple[int | None, ...] = ()
         for n, item in enumerate(items):
             if isinstance(item, Seq) and item.dims != ():
                 dims = self.m.settled(item, span).dims
@@ -288,6 +288,3 @@ class Evaluator:
 
 def _text(value: Value) -> tuple[str | Value, ...]:
     return value.parts if isinstance(value, Text) else (value,)
-
-
-__all__ = ["ZERO", "Evaluator"]

@@ -68,6 +68,8 @@ def _apply(fn: str, args: list[Array], kind: str) -> Array:
         return np.where(args[0].astype(np.bool_), args[1], args[2])
     if fn in ("floor", "ceil", "round"):
         return _each_int(fn, args[0])
+    if fn in ("and", "or", "not"):
+        args = [a.astype(np.bool_) for a in args]
     found = _INTEGER.get(fn) if kind == "int" and fn in _INTEGER else _PLAIN.get(fn)
     if found is None:
         raise Bug(f"a fill with the operation {fn}")
@@ -77,6 +79,11 @@ def _apply(fn: str, args: list[Array], kind: str) -> Array:
 
 _DISTINCT = ("exp", "log", "sin", "cos", "tanh", "erf")
 
+
+def _floor_divide(a: Array, b: Array) -> Array:
+    return np.floor(np.divide(a, b))
+
+
 _PLAIN: dict[str, Callable[..., Any]] = {
     "neg": np.negative,
     "abs": np.abs,
@@ -85,7 +92,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    "floordiv": lambda a, b: np.floor(np.divide(a, b)),
+    "floordiv": _floor_divide,
     # A NaN operand loses.
     "min": np.fmin,
     "max": np.fmax,
@@ -93,9 +100,9 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "ne": np.not_equal,
     "lt": np.less,
     "le": np.less_equal,
-    "and": lambda a, b: np.logical_and(a.astype(np.bool_), b.astype(np.bool_)),
-    "or": lambda a, b: np.logical_or(a.astype(np.bool_), b.astype(np.bool_)),
-    "not": lambda a: np.logical_not(a.astype(np.bool_)),
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
 }
 
 
@@ -104,10 +111,14 @@ def _truncated(a: int, b: int) -> int:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
+def _remainder(a: int, b: int) -> int:
+    return a - b * _truncated(a, b)
+
+
 _INTEGER: dict[str, Callable[..., Any]] = {
-    "floordiv": lambda a, b: a // b,
+    "floordiv": np.floor_divide,
     "truncdiv": np.frompyfunc(_truncated, 2, 1),
-    "rem": np.frompyfunc(lambda a, b: a - b * _truncated(a, b), 2, 1),
+    "rem": np.frompyfunc(_remainder, 2, 1),
     "min": np.minimum,
     "max": np.maximum,
 }
@@ -146,4 +157,4 @@ def _each_int(fn: str, args: Array) -> Array:
             rounded = int(x)
         return max(_LEAST, min(_MOST, rounded))
 
-    return np.frompyfunc(one, 1, 1)(np.asarray(args, dtype=np.float64))
+    return np.asarray(np.frompyfunc(one, 1, 1)(np.asarray(args, dtype=np.float64)), dtype=object)

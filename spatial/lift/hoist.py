@@ -26,6 +26,7 @@ from spatial.lift.values import (
     Tensor,
     combine,
     fold,
+    free_of,
     get,
     integer,
     linear,
@@ -226,7 +227,9 @@ def tabulate(units: Units, live: Sequence[Unit]) -> list[Unit]:
         bent = {a: c for a, c in terms if isinstance(a, Op)}
         if not bent:
             return node
-        straight = {a: c for a, c in terms if isinstance(a, Sym) and not any(a in o.free for o in bent)}
+        straight: dict[Node, int] = {
+            a: c for a, c in terms if isinstance(a, Sym) and not any(a in o.free for o in bent)
+        }
         rest = {a: c for a, c in terms if a not in straight}
         value = linear(const, rest)
         if not is_affine(value):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spatial.lift.hoist import is_fill, outer_folds
 from spatial.lift.bounds import is_affine
+from spatial.lift.hoist import is_fill, outer_folds
 from spatial.lift.rewrite import Substitution
 from spatial.lift.units import Mapper, Unit, Units
 from spatial.lift.values import Fold, Get, Node, Piece, Sym, Tensor, get

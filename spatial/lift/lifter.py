@@ -133,9 +133,7 @@ def _refusal(refused: Sequence[NotLifted], statements: int) -> Lifted:
     for n, problem in enumerate(refused):
         span = problem.span or NO_SPAN
         missing.append(
-            Missing(
-                n, problem.binder, problem.kind, problem.why, problem.mend, span.file, span.line, span.column
-            )
+            Missing(n, problem.binder, problem.kind, problem.why, problem.mend, span.file, span.line, span.column)
         )
     return Lifted(None, (), max(statements, len(missing)), 0, 0, 0, tuple(missing))
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spatial.lift.bounds import at_least_zero, bounds
+from spatial.lift.bounds import bounds
 from spatial.lift.machine import Machine
 from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value
-from spatial.lift.values import Node, Sym, combine, int_constant, integer, parts, plus, scale
+from spatial.lift.values import Node, combine, int_constant, integer, plus
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
 
@@ -215,7 +215,7 @@ def run(ex: Executor, loop: Loop, scope: Scope) -> None:
     from spatial.lift.nests import run_nest
 
     m = ex.m
-    low, high = bounds(loop.trip)
+    high = bounds(loop.trip)[1]
     if high is not None and high <= 0:
         return
     if high is None:
@@ -251,11 +251,3 @@ def item_value(ex: Executor, loop: Loop, v: Node) -> Value:
     if loop.items is not None:
         return ex.m.step(loop.items, v, loop.span)
     return combine(loop.first or integer(0), v)
-
-
-def trip_is_certain(trip: Node, known: Sequence[Node]) -> bool:
-    """Whether a loop is proved not to have a negative count."""
-    return at_least_zero(trip, known)
-
-
-__all__ = ["Loop", "Sym", "assigned_cells", "parts", "run", "scale"]

@@ -8,13 +8,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from spatial.errors import nearest
 from spatial.lift.arith import floordiv, nonneg
 from spatial.lift.bounds import at_least_zero, bounds
 from spatial.lift.facts import Facts
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import element
 from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value, WrongKind
-from spatial.lift.values import Get, Made, Node, Source, Start, Sym, Tensor, combine, int_constant, integer, plus
+from spatial.lift.values import (
+    Get,
+    Made,
+    Node,
+    Source,
+    Start,
+    Sym,
+    Tensor,
+    combine,
+    free_of,
+    int_constant,
+    integer,
+    plus,
+)
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
 
@@ -129,9 +143,9 @@ class Machine:
 
     def as_index(self, node: Node, span: Span) -> Node:
         """An Int to index or count with."""
-        if node.kind == "float" and isinstance(node, Get) and isinstance(node.tensor, Source):
-            if node.tensor.role == "input" and node.tensor.name not in self.facts.tables:
-                raise WrongKind(node.tensor.name)
+        source = node.tensor if node.kind == "float" and isinstance(node, Get) else None
+        if isinstance(source, Source) and source.role == "input" and source.name not in self.facts.tables:
+            raise WrongKind(source.name)
         if node.kind != "int":
             raise NotLifted("an index or a bound must be an Int", "", span)
         return node
@@ -140,8 +154,10 @@ class Machine:
         """Notes that `index` is used on an axis of a tensor, and proves it in range or refuses."""
         size: Node | None = None
         source = None
-        if tensor.dims is not None and axis < len(tensor.dims) and not (
-            isinstance(tensor, Source) and tensor.role == "weight" and self.discovering
+        if (
+            tensor.dims is not None
+            and axis < len(tensor.dims)
+            and not (isinstance(tensor, Source) and tensor.role == "weight" and self.discovering)
         ):
             extent = tensor.dims[axis]
             size = tensor.length if axis == 0 and tensor.length is not None else None
@@ -155,7 +171,7 @@ class Machine:
 
     def settle(self, access: Access) -> None:
         """Proves an access, or keeps it until the loop that carries its symbols is closed."""
-        symbols = access.index.free | (access.size.free if access.size else frozenset())
+        symbols = free_of((access.index, *((access.size,) if access.size is not None else ())))
         if any((isinstance(s, Sym) and s.carried) or isinstance(s, Start) for s in symbols):
             self.accesses.append(access)
             return
@@ -334,8 +350,6 @@ def guard_of(trip: Node, v: Sym) -> Node:
 
 
 def _nearest(name: str, known: set[str]) -> str:
-    from spatial.errors import nearest
-
     return nearest(name, sorted(known))
 
 
@@ -346,6 +360,3 @@ def _said(size: Node) -> str:
 
 def _bound(value: int | None) -> str:
     return "an unknown value" if value is None else str(value)
-
-
-__all__ = ["Access", "Machine", "Made", "Mark", "guard_of"]

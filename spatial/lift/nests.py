@@ -213,9 +213,7 @@ def _stand_in(ex: Executor, cell: Cell, value: Value, pushed: bool, loop: Loop) 
             return None
 
 
-def _close(
-    ex: Executor, c: Closing, inside: Sequence[object], counters: Sequence[tuple[Cell, Node, int]]
-) -> None:
+def _close(ex: Executor, c: Closing, inside: Sequence[object], counters: Sequence[tuple[Cell, Node, int]]) -> None:
     """Replaces every stand-in, and gives the variables their values after the loop."""
     m = ex.m
     known = at_least_zero(c.trip, c.known)

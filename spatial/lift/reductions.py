@@ -6,10 +6,12 @@ leave the value alone (guards). Only reassociation is allowed; nothing is distri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from spatial.lift import arith
-from spatial.lift.values import Lin, Node, Op, combine, linear, parts
+from spatial.lift.values import Lin, Node, Op, combine, linear, parts, raw_op
+from spatial.lift.walk import children
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,6 @@ def _occurs(start: Node, node: Node) -> bool:
     if not start.free <= node.free:
         return False
     pending, seen = [node], set[int]()
-    from spatial.lift.walk import children
-
     while pending:
         n = pending.pop()
         if n is start:
@@ -98,8 +98,6 @@ def _peel(node: Node, start: Node) -> Node | None:
 
 
 def _negative(a: Node) -> Node:
-    from spatial.lift.values import raw_op
-
     return raw_op("neg", (a,), a.kind)
 
 
@@ -120,11 +118,11 @@ def _product(exit: Node, start: Node) -> Term | None:
     return None
 
 
-def _guarded(branch: tuple[Node, Node, Node], start: Node, inner: object) -> Term | None:
+def _guarded(branch: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
     c, a, b = branch
     for guard, changed, kept in ((c, a, b), (arith.negate(c), b, a)):
         if kept is start:
-            found: Term | None = inner(changed, start)  # type: ignore[operator]
+            found = inner(changed, start)
             if found is not None:
                 return Term(found.op, found.value, (guard, *found.guards), found.test, found.strict)
     return None

@@ -14,7 +14,22 @@ import numpy as np
 from spatial.lift.arith import floordiv
 from spatial.lift.bounds import Bounds, at_least_zero, bounds, guard_forms
 from spatial.lift.rewrite import Substitution
-from spatial.lift.values import Made, Node, Piece, Sym, Tensor, combine, constant, get, int_constant, integer, linear, parts, plus, scale
+from spatial.lift.values import (
+    Made,
+    Node,
+    Piece,
+    Sym,
+    Tensor,
+    combine,
+    constant,
+    get,
+    int_constant,
+    integer,
+    linear,
+    parts,
+    plus,
+    scale,
+)
 
 _COUNTED_OUT = 400_000
 """Points of a box that are tried one by one before an answer is left open."""
@@ -27,7 +42,7 @@ def can_meet(differences: Sequence[Node], conditions: Sequence[Node] = ()) -> bo
 
 class _System:
     def __init__(self, equations: Sequence[Node], conditions: Sequence[Node]) -> None:
-        self.equations = list(equations)
+        self.equations: list[Node] = list(equations)
         self.conditions = list(conditions)
         self.box: dict[Node, Bounds] = {}
         for form in (*equations, *conditions):
@@ -48,7 +63,7 @@ class _System:
 
     def solvable(self) -> bool:
         pending = list(self.equations)
-        self.equations = []
+        self.equations = list[Node]()
         while pending:
             form = pending.pop()
             const, terms = parts(form)
@@ -74,7 +89,7 @@ class _System:
             if not kept:
                 return False
             pending = [_put(e, atom, instead) for e in (*pending, *self.equations)]
-            self.equations = []
+            self.equations = list[Node]()
             self.conditions = [_put(c, atom, instead) for c in self.conditions]
         for condition in self.conditions:
             high = self.range(condition)[1]
@@ -223,7 +238,9 @@ def lands(piece: Piece, index: Sequence[Node], guards: Sequence[Node] = ()) -> d
     if point is None:
         return None
     for v in piece.vars:
-        if not (at_least_zero(point[v], guards) and at_least_zero(plus(scale(point[v], -1), (v.extent or 0) - 1), guards)):
+        if not (
+            at_least_zero(point[v], guards) and at_least_zero(plus(scale(point[v], -1), (v.extent or 0) - 1), guards)
+        ):
             return None
     change = Substitution(point)
     if any(int_constant(combine(change.node(p), i, -1)) != 0 for p, i in zip(piece.pos, index, strict=True)):
@@ -298,4 +315,3 @@ def injective(piece: Piece) -> bool:
         if can_meet((*differences, *same), (*guards, later)):
             return False
     return True
-

@@ -32,6 +32,7 @@ from spatial.lift.values import (
     Piece,
     Start,
     Sym,
+    Symbol,
     Tensor,
     combine,
     fold,
@@ -59,17 +60,14 @@ class Unit(Made):
 
     def belong(self) -> None:
         """Finds the block the unit belongs to, from what its pieces depend on."""
-        symbols = frozenset[object]()
+        symbols: frozenset[Symbol] = frozenset()
         for p in self.pieces:
             symbols |= p.free
         if self.base is not None:
             symbols |= self.base.free
-        keep = frozenset(s for s in symbols if isinstance(s, Inner | Instance))
-        self.free = keep  # type: ignore[assignment]
-        self.block = None
-        for s in keep:
-            if isinstance(s, Inner | Instance):
-                self.block = s.block
+        keep = [s for s in symbols if isinstance(s, Inner | Instance)]
+        self.free = frozenset(keep)
+        self.block = keep[0].block if keep else None
 
 
 class Mapper:
@@ -131,7 +129,7 @@ def _once(node: Fold) -> Node:
         return value if arg is None else arg
     if not vars:
         # A single term under a condition.
-        if arg is not None or node.init is None and node.op in ("max", "min"):
+        if arg is not None or (node.init is None and node.op in ("max", "min")):
             return value if arg is None else arg
         rest = node.init if node.init is not None else {"sum": ZERO, "product": ONE}[node.op]
         rest = arith.to_float(rest) if value.kind == "float" else rest
@@ -197,7 +195,7 @@ class Units:
             raise NotLifted(
                 f'the shape of "{made.name}" does not follow from how it is read', "read it with known bounds", span
             )
-        axes = tuple(sorted((s for s in made.free if _is_axis(s)), key=lambda s: s.serial))
+        axes = _axes(made)
         dims = (*(a.extent or 0 for a in axes), *(d or 0 for d in made.dims))
         if made.kind not in ("int", "float"):
             problem = NotLifted(
@@ -209,9 +207,7 @@ class Units:
             base, base_axes = self.tensor(made.base)
             if axes and (base_axes != axes or not isinstance(base, Unit)):
                 if not isinstance(base, Unit):
-                    raise NotLifted(
-                        f'"{made.name}" is a table changed anew in every iteration', "", span, "write"
-                    )
+                    raise NotLifted(f'"{made.name}" is a table changed anew in every iteration', "", span, "write")
                 base = self._spread(base, base_axes, axes, made)
             unit.base = base
         for p in made.pieces:
@@ -280,12 +276,13 @@ class Units:
         return rebuilt
 
 
-def _is_axis(symbol: object) -> bool:
-    if isinstance(symbol, Sym):
-        if symbol.carried:
-            raise NotLifted(f'"{symbol.name}" has a value that only a run knows', "", None)
-        return not isinstance(symbol, Instance)
-    return False
+def _axes(made: Made) -> tuple[Sym, ...]:
+    """Variables of enclosing loops in a tensor, outermost first."""
+    found = [s for s in made.free if isinstance(s, Sym) and not isinstance(s, Instance)]
+    for s in found:
+        if s.carried:
+            raise NotLifted(f'"{s.name}" has a value that only a run knows', "", None)
+    return tuple(sorted(found, key=lambda s: s.serial))
 
 
 def _through(unit: Unit, index: tuple[Node, ...]) -> tuple[Tensor, tuple[Node, ...]] | Node | None:

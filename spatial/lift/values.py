@@ -29,7 +29,7 @@ class Node:
 
 
 class Sym(Node):
-    """An integer variable counting from 0 (`extent` known), or the value a carried scalar has as an iteration begins."""
+    """An integer variable counting from 0 (`extent` known), or what a carried scalar is as an iteration begins."""
 
     __slots__ = ("carried", "extent", "name")
 
@@ -57,7 +57,7 @@ class Lin(Node):
     __slots__ = ("const", "terms")
 
     def __init__(self, const: int, terms: tuple[tuple[Node, int], ...]) -> None:
-        super().__init__("int", _union(a for a, _ in terms))
+        super().__init__("int", free_of(a for a, _ in terms))
         self.const = const
         self.terms = terms
 
@@ -78,7 +78,7 @@ class Op(Node):
     __slots__ = ("args", "fn")
 
     def __init__(self, fn: str, args: tuple[Node, ...], kind: str) -> None:
-        super().__init__(kind, _union(args))
+        super().__init__(kind, free_of(args))
         self.fn = fn
         self.args = args
 
@@ -89,7 +89,7 @@ class Get(Node):
     __slots__ = ("index", "tensor")
 
     def __init__(self, tensor: Tensor, index: tuple[Node, ...]) -> None:
-        super().__init__(tensor.kind, tensor.free.union(*(i.free for i in index)))
+        super().__init__(tensor.kind, tensor.free | free_of(index))
         self.tensor = tensor
         self.index = index
 
@@ -110,8 +110,8 @@ class Fold(Node):
         order: int,
         origin: object,
     ) -> None:
-        inner = _union((value, *guards, *((arg,) if arg else ()))) - frozenset(vars)
-        super().__init__(arg.kind if arg else value.kind, inner | (init.free if init else frozenset()))
+        inner = free_of((value, *guards, *((arg,) if arg else ()))) - frozenset(vars)
+        super().__init__(arg.kind if arg else value.kind, inner | free_of((init,) if init is not None else ()))
         self.op, self.vars, self.guards, self.value = op, vars, guards, value
         self.arg, self.init, self.order, self.origin = arg, init, order, origin
 
@@ -159,7 +159,8 @@ class Start(Tensor):
     def __init__(self, name: str, dims: tuple[int | None, ...] | None, kind: str, length: Node | None) -> None:
         super().__init__(name, dims, kind, frozenset())
         self.length = length
-        self.free = frozenset((self,)) | (length.free if length else frozenset())
+        own: frozenset[Symbol] = frozenset((self,))
+        self.free = own | length.free if length is not None else own
 
 
 class Inner(Tensor):
@@ -213,7 +214,7 @@ class Piece:
         ordered: bool = False,
     ) -> None:
         self.vars, self.guards, self.pos, self.value, self.ordered = vars, guards, pos, value, ordered
-        self.free: frozenset[Symbol] = _union((*guards, *pos, value)) - frozenset(vars)
+        self.free: frozenset[Symbol] = free_of((*guards, *pos, value)) - frozenset(vars)
         self.table: Made | None = None  # the values alone, over the box, once somebody reads them so
 
     @property
@@ -255,7 +256,8 @@ class Made(Tensor):
 Symbol = Union[Sym, Start, Inner]  # noqa: UP007  (used in annotations of classes above)
 
 
-def _union(nodes: Iterable[Node]) -> frozenset[Symbol]:
+def free_of(nodes: Iterable[Node]) -> frozenset[Symbol]:
+    """All symbols of some expressions."""
     free: frozenset[Symbol] = frozenset()
     for n in nodes:
         free = free | n.free if free else n.free

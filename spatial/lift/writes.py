@@ -88,9 +88,7 @@ def _covers_piece(new: Piece, old: Piece) -> bool:
     return all(change.node(p) is q for p, q in zip(old.pos, new.pos, strict=True))
 
 
-def guarded(
-    condition: Node, a: Seq, b: Seq, before: Seq, order: int, span: Span, known: Sequence[Node]
-) -> Seq | None:
+def guarded(condition: Node, a: Seq, b: Seq, before: Seq, order: int, span: Span, known: Sequence[Node]) -> Seq | None:
     """A branch's writes over `before`: those of `a` where the condition holds, then those of `b` where not.
 
     None if a branch did something else to the sequence than write items of it.

@@ -90,6 +90,8 @@ def test_pow_is_correctly_rounded(x: float, y: float) -> None:
         assert got == float(mpmath.mpf(x) ** mpmath.mpf(y))
 
 
-@pytest.mark.parametrize(("x", "y", "want"), [(2.0, 3.0, 8.0), (9.0, 0.5, 3.0), (-2.0, 3.0, -8.0), (0.0, -1.0, math.inf)])
+@pytest.mark.parametrize(
+    ("x", "y", "want"), [(2.0, 3.0, 8.0), (9.0, 0.5, 3.0), (-2.0, 3.0, -8.0), (0.0, -1.0, math.inf)]
+)
 def test_pow_where_it_is_exact(x: float, y: float, want: float) -> None:
     assert exact.power(x, y) == want

@@ -11,7 +11,7 @@ from lifting import Array, Facts, Table, agree, floats, graph_of, parse_files
 from spatial.ir.graph import Block, Graph
 
 SOURCES = Path(__file__).parents[2] / "deployments" / "llama"
-WEIGHTS = "embed attn_norm wq wk wv wo ffn_norm wgate wup wdown output_norm".split()
+WEIGHTS = ["embed", "attn_norm", "wq", "wk", "wv", "wo", "ffn_norm", "wgate", "wup", "wdown", "output_norm"]
 SMALL = dict(layers=2, width=8, heads=4, groups=2, head=2, ffn=12, vocab=11, positions=6, rows=3)
 REAL = dict(layers=30, width=576, heads=9, groups=3, head=64, ffn=1536, vocab=49152, positions=256, rows=32)
 
@@ -32,7 +32,7 @@ def facts(**sizes: int) -> Facts:
     return Facts(sizes, tables, WEIGHTS)
 
 
-def program(name: str):  # noqa: ANN201
+def program(name: str):
     return parse_files([(f, (SOURCES / f).read_text()) for f in ("layers.lg", name)])
 
 
@@ -40,7 +40,9 @@ def lift_llama(name: str, **sizes: int) -> Graph:
     return graph_of(program(name), facts(**sizes), ("logits",))
 
 
-def weights(layers: int, width: int, heads: int, groups: int, head: int, ffn: int, vocab: int, **_: int) -> dict[str, Array]:
+def weights(
+    layers: int, width: int, heads: int, groups: int, head: int, ffn: int, vocab: int, **_: int
+) -> dict[str, Array]:
     shapes = {
         "embed": (vocab, width),
         "attn_norm": (layers, width),

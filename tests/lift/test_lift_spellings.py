@@ -108,7 +108,10 @@ Repeat for i from 1 to k:
 Let y be a new Seq of Float.
 Repeat for row in w:
     Push dot(row, x, k) to y.
-""".replace("Repeat for row in w:\n    Push dot(row, x, k) to y.", "Repeat for j from 1 to m:\n    Push dot(item j of w, x, k) to y."),
+""".replace(
+            "Repeat for row in w:\n    Push dot(row, x, k) to y.",
+            "Repeat for j from 1 to m:\n    Push dot(item j of w, x, k) to y.",
+        ),
         "the accumulator outside": """## Main
 Let y be a new Seq of Float.
 Let total be 0.0.
@@ -397,9 +400,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("case", "spelling"), [(case, s) for case, c in CASES.items() for s in c.spellings]
-)
+@pytest.mark.parametrize(("case", "spelling"), [(case, s) for case, c in CASES.items() for s in c.spellings])
 def test_a_spelling_gives_the_same_graph(case: str, spelling: str) -> None:
     first = next(iter(CASES[case].spellings.values()))
     graph = graph_of(CASES[case].spellings[spelling], FACTS)
