@@ -16,11 +16,12 @@ from spatial.ir.body import Body, OutPort, Stage, count
 from spatial.ir.program import Bind, Call, Phase, Program
 from spatial.numerics import Array, precision
 from spatial.simulate.access import Reader, operand_binds
-from spatial.simulate.accumulate import Accumulators, Group, groups_of
+from spatial.simulate.accumulate import finals as final_cells
 from spatial.simulate.arithmetic import Arithmetic, fit
 from spatial.simulate.axes import nest_of
 from spatial.simulate.counts import check_schedule
 from spatial.simulate.expression import as_product, evaluate
+from spatial.simulate.groups import Group, groups_of
 from spatial.simulate.leaves import (
     CellLeaf,
     Value,
@@ -36,6 +37,7 @@ from spatial.simulate.links import SPREADING, Links, links_of, members_of
 from spatial.simulate.memory import Memory
 from spatial.simulate.permute import permuted
 from spatial.simulate.rounding import unrounded_queues
+from spatial.simulate.steps import StateRun
 from spatial.target import Target
 
 STREAM_BYTES = 1 << 24
@@ -169,9 +171,9 @@ class _StagePlan:
                 assert not isinstance(found, CellLeaf)
                 return leaf_values(found, held, self.nest, 0, window)
 
-            run = Accumulators(self.stage, self.nest, self.target, self.arithmetic, lane, self.exact, window)
+            run = StateRun(self.stage, self.nest, self.target, self.arithmetic, lane, self.exact, window)
             for group in self.groups:
-                finals |= run.finals(group)
+                finals |= final_cells(run, group)
         return finals
 
     def _evaluate(self, value: Value, held: Sequence[Array], finals: dict[int, Array], window: Window) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 
 from spatial.errors import Refused
 from spatial.numerics import Array, int_range, is_float, round_to
+from spatial.simulate.arithmetic import fit
 from spatial.target import Target
 
 _LEAF = 1 << 15
@@ -56,14 +57,16 @@ def fold(
     init: float | int,
     target: Target,
     exact: tuple[bool, bool] = (False, False),
+    stored: str = "i64",
 ) -> Array:
     """Accumulate a stream of products: `a` [axes…, m, k], `b` [axes…, k, n], an axis being whole or of size 1.
 
-    `steps`: (axis, extent) of the axes summed over, outermost first; the others are independent. `exact`: which
-    operand is known to pass the operand rounding unchanged. Returns [axes…, m, n] with the summed axes of size 1.
+    `steps`: (axis, extent) of the axes summed over, outermost first; the others are independent. `stored`: the format
+    an integer total must fit after every step. `exact`: which operand is known to pass the operand rounding unchanged.
+    Returns [axes…, m, n] with the summed axes of size 1.
     """
     if a.dtype.kind in "iu" and b.dtype.kind in "iu":
-        return _fold_ints(a, b, steps, int(init), target)
+        return _fold_ints(a, b, steps, int(init), target, stored)
     _same_kind(a, b)
     summed = {axis for axis, _ in steps}
     axes = [x for x in range(a.ndim - 2) if x not in summed]
@@ -159,7 +162,7 @@ def _same_kind(a: Array, b: Array) -> None:
         )
 
 
-def _fold_ints(a: Array, b: Array, steps: Sequence[tuple[int, int]], init: int, target: Target) -> Array:
+def _fold_ints(a: Array, b: Array, steps: Sequence[tuple[int, int]], init: int, target: Target, stored: str) -> Array:
     total = np.full((1,) * a.ndim, init, np.int64)
     for at in tuples(*(range(extent) for _, extent in steps)):
         cut_a, cut_b = [slice(None)] * a.ndim, [slice(None)] * b.ndim
@@ -167,6 +170,7 @@ def _fold_ints(a: Array, b: Array, steps: Sequence[tuple[int, int]], init: int, 
             cut_a[axis] = slice(i, i + 1) if a.shape[axis] > 1 else slice(None)
             cut_b[axis] = slice(i, i + 1) if b.shape[axis] > 1 else slice(None)
         total = _accumulate_ints(total, a[tuple(cut_a)], b[tuple(cut_b)], target.matrix.int_accumulate)
+        fit(stored, total)
     return total
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -245,3 +246,31 @@ def test_memory_is_only_written_where_a_store_says():
     run_program(program, REFERENCE, memory)
     changed = np.count_nonzero(memory.share("out").view(np.uint32) != before.view(np.uint32))
     assert changed == 40 * 40
+
+
+def test_a_state_narrower_than_the_accumulator_must_hold_every_step():
+    """Both executors look at the state after each page product, not at the end alone."""
+    body = product(1, 64, 1, 32, 1, "i32", "i32")
+    a, b = np.zeros((1, 1, 64), np.int64), np.zeros((1, 64, 1), np.int64)
+    a[0, 0, [0, 32]], b[0, [0, 32], 0] = 1 << 16, (1 << 15, -(1 << 15))
+    for executor in ("lockstep", "pagewise"):
+        with pytest.raises(Refused, match="2147483648 does not fit i32"):
+            run(body, {"a": a, "b": b}, executor=executor)
+
+
+def test_weights_mapped_from_a_file_serve_as_they_are(tmp_path: Path):
+    body = q8_product(1, 64, 70, 1, 3)
+    program = program_of(body)
+    rng = np.random.default_rng(0)
+    tables = {
+        "x": rng.standard_normal((1, 1, 64)).astype(np.float32),
+        "w.values": rng.integers(-127, 128, (1, 64, 70)),
+        "w.scales": rng.random((1, 2, 70)).astype(np.float16),
+    }
+    memory = loaded(program, tables, REFERENCE)
+    run_program(program, REFERENCE, memory)
+    (tmp_path / "w").write_bytes(memory.to_bytes("w"))
+    other = loaded(program, {"x": tables["x"]}, REFERENCE)
+    other.from_bytes("w", np.memmap(tmp_path / "w", np.uint8, "r"))
+    run_program(program, REFERENCE, other)
+    assert other.get("out").tobytes() == memory.get("out").tobytes()
