@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from spatial.ir.body import Body, Convert, Expr, Lanes, Matmul, Op, Stage
+from spatial.ir.body import Access, Body, Convert, Expr, Lanes, Matmul, Op, Stage
 from spatial.ir.rewrite import accumulator_tiles, expressions, live_tiles, operations
-from spatial.numerics import precision
+from spatial.numerics import Q8_BLOCK, precision
 from spatial.plan.block import blockable, depends
 from spatial.target import Target
 
@@ -122,8 +122,8 @@ def model_of(body: Body, target: Target) -> Model:
     )
     numbers = {s.queue: n for n, s in enumerate(streams)}
     special = _special(body)
-    loads = tuple(_moved(body, s, numbers, s.outs[0].queue, special) for s in body.stages if s.kind == "load")
-    stores = tuple(_moved(body, s, numbers, s.ins[0].queue, special) for s in body.stages if s.kind == "store")
+    loads = tuple(_moved(body, s, numbers, s.outs[0].queue, special, target) for s in body.stages if s.kind == "load")
+    stores = tuple(_moved(body, s, numbers, s.ins[0].queue, special, target) for s in body.stages if s.kind == "store")
     work = tuple(_work(body, s, names, deps, target) for s in body.stages if s.kind in ("matmul", "generic", "permute"))
     return Model(body, coordinates, loop, streams, loads, stores, work)
 
@@ -146,21 +146,35 @@ def _special(body: Body) -> frozenset[str]:
     return frozenset(found)
 
 
-def _moved(body: Body, stage: Stage, numbers: dict[str, int], queue: str, special: frozenset[str]) -> Moved:
+def _moved(
+    body: Body, stage: Stage, numbers: dict[str, int], queue: str, special: frozenset[str], target: Target
+) -> Moved:
     access = stage.access
     places = access.place if access else ()
     axes = frozenset(int(s[1:]) for f in places for s in f.symbols if s[0] == "i")
-    rows, cols = body.queue(queue).page
+    runs, run_bytes = _runs(body, access, queue, target) if access else (1, 0)
     return Moved(
         stage.name,
         numbers[queue],
         axes,
-        rows,
-        cols * precision(body.queue(queue).prec).bytes,
+        runs,
+        run_bytes,
         bool(access and access.index),
         queue in special,
         any(s.kind == "permute" and s.ins[0].queue == queue for s in body.stages),
     )
+
+
+def _runs(body: Body, access: Access, queue: str, target: Target) -> tuple[int, int]:
+    """(contiguous runs of one page in memory, bytes of each): a whole tile's width is one run, else each row is."""
+    (rows, cols), size = body.queue(queue).page, precision(body.queue(queue).prec).bytes
+    layout, plane = body.operand(access.operand).layout, access.plane
+    side, form = (rows, access.place[1]) if plane == "values" else (cols, access.place[2])
+    unit = Q8_BLOCK if plane == "values" else target.tile[1]
+    tiled = layout == "dense" or plane == "values"
+    if tiled and side == unit and not any(c % unit for c in (form.const, *(c for _, c in form.terms))):
+        return 1, rows * cols * size
+    return rows, cols * size
 
 
 def _work(body: Body, stage: Stage, names: list[str], deps: dict[str, frozenset[str]], target: Target) -> Work:

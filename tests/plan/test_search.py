@@ -160,7 +160,6 @@ def test_more_room_never_makes_the_plan_dearer():
 
 def test_a_large_product_uses_the_chip_and_reads_shared_pages_once():
     plan = choose(template_of(matrices(512, 960, 1024), REFERENCE), REFERENCE).plan
-    assert plan.rect[0] * plan.rect[1] >= REFERENCE.sites // 2
+    assert plan.rect == (8, 8)
     assert plan.multicast == ("load_x0", "load_x1")
-    once = 4 * (512 * 960 + 960 * 1024 + 512 * 1024)
-    assert plan.traffic < 2 * once
+    assert plan.traffic < 2 * 4 * (512 * 960 + 960 * 1024 + 512 * 1024)
