@@ -101,16 +101,20 @@ class _Streams:
     def take(self, queue: str, sites: tuple[tuple[int, int], ...]) -> Array:
         """The stream of `queue` on `sites`, whoever pushed it."""
         parts = [self._pushed[stage.name, n] for stage, n in self._links.producers[queue]]
-        if len(parts) == 1 and (parts[0][0] == sites):
-            if len(self._links.consumers[queue]) == 1:
-                stage, n = self._links.producers[queue][0]
+        if len(self._links.consumers[queue]) == 1:
+            # Nobody else takes it: let its memory go as soon as the taker is done.
+            for stage, n in self._links.producers[queue]:
                 del self._pushed[stage.name, n]
-            return parts[0][1]
-        where = {site: (p, i) for p, (owned, _) in enumerate(parts) for i, site in enumerate(owned)}
-        chosen = [where[site] for site in sites]
+        if len(parts) == 1:
+            owned, stream = parts[0]
+            if owned == sites or stream.shape[0] == 1:
+                return stream
+            where = {site: i for i, site in enumerate(owned)}
+            return stream[[where[site] for site in sites]]
+        found = {site: (p, i) for p, (owned, _) in enumerate(parts) for i, site in enumerate(owned)}
         turns = max(stream.shape[1] for _, stream in parts)
         whole = [np.broadcast_to(s, (len(owned), turns, *s.shape[2:])) for owned, s in parts]
-        return np.stack([whole[p][i] for p, i in chosen])
+        return np.stack([whole[p][i] for p, i in (found[site] for site in sites)])
 
 
 class _StagePlan:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from spatial.errors import Bug
+from spatial.errors import Bug, Refused
 from spatial.ir.program import Phase, Program
 from spatial.simulate.lockstep import Lockstep
 from spatial.simulate.memory import Memory
@@ -50,11 +51,15 @@ def run_program(
     """Run `program` on `memory`, which holds its inputs, weights and state, and afterwards its results and state.
 
     `executor`: by name, or one that keeps what it knows of bodies from run to run. `seed`: of the interleavings.
-    Raises `Refused` where a schedule does not run, an integer leaves its format or an index its table.
+    Raises `Refused`, naming the phase, where a schedule does not run or a number leaves its format or its table.
     """
     runner = executor_for(executor, target) if isinstance(executor, str) else executor
     with np.errstate(all="ignore"):
         for number, phase in enumerate(program.phases):
-            runner.run_phase(program, phase, memory, seed + number)
+            try:
+                runner.run_phase(program, phase, memory, seed + number)
+            except Refused as refused:
+                said = [replace(p, what=f"phase {number}: {p.what}") for p in refused.problems]
+                raise type(refused)(said) from refused
             if observe is not None:
                 observe(number, memory)
