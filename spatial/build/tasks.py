@@ -24,6 +24,20 @@ from spatial.build.store import Key, key_of
 from spatial.build.workshop import Folders, Workshop
 from spatial.errors import SpatialError, SpecError
 
+__all__ = [
+    "config",
+    "task_agree",
+    "task_certify",
+    "task_deploy",
+    "task_fetch",
+    "task_index",
+    "task_lift",
+    "task_link",
+    "task_lower",
+    "task_pack",
+]
+"""What a `dodo.py` imports; a repository of one's own needs nothing else."""
+
 Task = dict[str, Any]
 
 DEFAULT = "llama"
