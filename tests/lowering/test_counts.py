@@ -36,7 +36,9 @@ def test_one_unsupported_statement_makes_the_lowering_partial():
     result = lower(named(case), layouts(case, REFERENCE), REFERENCE)
     assert (result.statements, result.lowered, result.sections) == (3, 2, 2)
     assert result.program is None and result.whole() is None
-    assert [(m.statement, m.binder, m.file, m.line, m.column) for m in result.missing] == [(1, "name1", "source.lg", 2, 5)]
+    assert [(m.statement, m.binder, m.file, m.line, m.column) for m in result.missing] == [
+        (1, "name1", "source.lg", 2, 5)
+    ]
     assert "`pow`" in result.missing[0].why
     assert result.refusal().startswith("lowered 2 of 3 statements; not lowered: source.lg:2:5 `name1` (")
     with pytest.raises(Refused, match="lowered 2 of 3"):
