@@ -17,7 +17,19 @@ from spatial.logos.syntax import Program
 
 Array = npt.NDArray[Any]
 
-__all__ = ["Facts", "Table", "agree", "floats", "graph_of", "ints", "lifted", "parse", "parse_files", "refusals", "statements"]
+__all__ = [
+    "Facts",
+    "Table",
+    "agree",
+    "floats",
+    "graph_of",
+    "ints",
+    "lifted",
+    "parse",
+    "parse_files",
+    "refusals",
+    "statements",
+]
 
 
 def lifted(source: str | Program, facts: Facts, results: Sequence[str] | None = ("y",)) -> Lifted:
@@ -72,8 +84,16 @@ def agree(
         _same(held[number].value, ran.variables[name], name, graph.tensors[number].kind, tolerance)
     assert {name for name, _ in graph.results} == set(results)
     for name, _, last in graph.state:
-        _same(held[last].value.ravel() if name in flat else held[last].value, ran.variables[name], name, graph.tensors[last].kind, tolerance)
-    shown = ["".join(p if isinstance(p, str) else show_value(held[p].value.tolist()) for p in s.parts) for s in graph.shows]
+        _same(
+            held[last].value.ravel() if name in flat else held[last].value,
+            ran.variables[name],
+            name,
+            graph.tensors[last].kind,
+            tolerance,
+        )
+    shown = [
+        "".join(p if isinstance(p, str) else show_value(held[p].value.tolist()) for p in s.parts) for s in graph.shows
+    ]
     assert shown == lines
     for n, tensor in enumerate(graph.tensors):
         if tensor.kind == "int" and tensor.range is not None and n in held and held[n].value.size:

@@ -18,7 +18,7 @@ from spatial.lift.joins import join, reachable
 from spatial.lift.machine import Machine
 from spatial.lift.state import NotLifted, Seq, Text, Value
 from spatial.lift.units import Unit, Units
-from spatial.lift.values import BlockValue, Final, Get, Node, Piece, Source, Sym, Tensor, constant
+from spatial.lift.values import BlockValue, Final, Get, Made, Node, Piece, Source, Sym, Tensor, constant
 from spatial.lift.walk import children
 from spatial.logos.show import show_value
 
@@ -48,7 +48,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     blocks = list(units.blocks.values())
     Hoister(units).run()
     reshape(reachable(units, outside), blocks, variables=False)
-    join(units, outside)
+    joined = join(units, outside)
     live = reachable(units, outside)
     reshape(live, blocks)
     check_inside(live, machine.assumed)
@@ -64,9 +64,22 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         tuple((name, emitter.source(source), emitter.number(t)) for name, source, t in state),
         tuple(_line(line, emitter) for line in shows),
     )
-    dead = sum(1 for u in units.all if u not in set(live))
-    statements = len(units.all) + units.views
-    return Lifted(with_ranges(graph), tuple(emitter.origins), statements, units.views, emitter.fills, dead, ())
+    kept = set(live)
+    views = sum(1 for u in units.all if u in units.viewed and u not in kept and u not in joined)
+    dead = sum(1 for u in units.all if u not in kept and u not in joined and u not in units.viewed)
+    unread = _unread(units, machine)
+    return Lifted(
+        with_ranges(graph), tuple(emitter.origins), len(units.all) + unread, views, emitter.fills, dead + unread, ()
+    )
+
+
+def _unread(units: Units, machine: Machine) -> int:
+    """Top-level sequences of Main that nothing reads."""
+    return sum(
+        1
+        for cell in machine.globals.names.values()
+        if isinstance(cell.value, Seq) and isinstance(cell.value.tensor, Made) and cell.value.tensor not in units.made
+    )
 
 
 def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tensor:

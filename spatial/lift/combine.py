@@ -9,7 +9,22 @@ from spatial.lift import arith
 from spatial.lift.reductions import Term
 from spatial.lift.rewrite import Substitution
 from spatial.lift.state import NotLifted
-from spatial.lift.values import TRUE, ZERO, Node, Op, Sym, constant, fold, free_of, integer, plus, raw_op
+from spatial.lift.values import (
+    TRUE,
+    ZERO,
+    Node,
+    Op,
+    Sym,
+    combine,
+    constant,
+    fold,
+    free_of,
+    int_constant,
+    integer,
+    plus,
+    raw_op,
+    scale,
+)
 
 if TYPE_CHECKING:
     from spatial.lift.nests import Carry, Closing
@@ -27,8 +42,9 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     if peeled is not None:
         v, value, guards = peeled
         return fold(term.op, (v,), guards, value, k.order, k.site)
-    if v not in free and term.op in ("sum", "product"):
-        raise NotLifted("a loop repeats one and the same term", "multiply instead", k.span)
+    times = int_constant(c.trip)
+    if v not in free and term.op == "sum" and value.kind == "int" and times is not None and not guards:
+        return combine(entry, scale(value, times)) if entry.kind == "int" else arith.add(entry, scale(value, times))
     if term.op in ("max", "min"):
         sure = c.runs and len(guards) == (c.guard is not TRUE)
         if sure and (constant(entry) == _WORST[term.op] or _repeats(c, entry, value)):

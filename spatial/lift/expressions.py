@@ -201,12 +201,12 @@ class Evaluator:
         if not first or not second or None in first or None in second or first[1:] != second[1:]:
             raise NotLifted("only sequences of known, equal shape can be joined", "", span)
         offset, pieces = 0, list[Piece]()
-        for value in (a, b):
-            dims = value.dims or ()
-            vars = tuple(Sym("k", d) for d in dims)
-            found = element(value.tensor, (*value.prefix, *vars), self.m.known())
-            pieces.append(Piece(vars, (), (plus(vars[0], offset), *vars[1:]), found))
-            offset += dims[0] or 0
+        for value, count in ((a, first[0]), (b, second[0])):
+            row = Sym("k", count)
+            vars = tuple(Sym("k", d) for d in first[1:])
+            found = element(value.tensor, (*value.prefix, row, *vars), self.m.known())
+            pieces.append(Piece((row, *vars), (), (plus(row, offset), *vars), found))
+            offset += count or 0
         return Seq(Made("", (offset, *first[1:]), None, tuple(pieces), self.m.tick(), span))
 
     def joined(self, items: list[Value], span: Span) -> Value:

@@ -26,14 +26,13 @@ from spatial.lift.values import (
     Tensor,
     combine,
     fold,
-    free_of,
     get,
     integer,
     linear,
     parts,
     scale,
 )
-from spatial.lift.walk import children
+from spatial.lift.walk import below, children
 
 
 class Hoister:
@@ -273,19 +272,6 @@ def _same_or(node: Op, args: tuple[Node, ...]) -> Node:
     from spatial.lift.arith import rebuild
 
     return node if args == node.args else rebuild(node.fn, args, node.kind)
-
-
-def below(node: Node) -> Iterable[Node]:
-    """The node and everything in it, indices included."""
-    seen: set[int] = set()
-    pending = [node]
-    while pending:
-        n = pending.pop()
-        if id(n) in seen:
-            continue
-        seen.add(id(n))
-        yield n
-        pending += children(n)
 
 
 def outer_folds(node: Node) -> list[Fold]:

@@ -8,6 +8,7 @@ tensor of several pieces takes the pieces over.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from spatial.lift.bounds import is_affine
@@ -30,18 +31,22 @@ class Use:
     """ "value", "fold", or "other" (an index, a condition, a base)."""
 
 
-def join(units: Units, outside: set[Tensor]) -> None:
-    """Joins what can be joined; `outside`: tensors read from outside."""
-    while _round(units, outside, _map_joins):
-        pass
-    _round(units, outside, _fold_joins)
-    _round(units, outside, _copy_joins)
+def join(units: Units, outside: set[Tensor]) -> set[Unit]:
+    """Joins what can be joined, and returns it; `outside`: tensors read from outside."""
+    joined: set[Unit] = set()
+    while found := _round(units, outside, _map_joins):
+        joined |= found
+    joined |= _round(units, outside, _fold_joins)
+    return joined | _round(units, outside, _copy_joins)
 
 
-def _round(units: Units, outside: set[Tensor], choose: object) -> bool:
+Choice = Callable[[Unit, "Use", "dict[Unit, list[Use]]", "set[Tensor]"], bool]
+
+
+def _round(units: Units, outside: set[Tensor], choose: Choice) -> set[Unit]:
     live = reachable(units, outside)
     uses = _uses(live)
-    done = False
+    done: set[Unit] = set()
     touched: set[Unit] = set()
     for unit in live:
         mine = uses.get(unit, [])
@@ -52,9 +57,9 @@ def _round(units: Units, outside: set[Tensor], choose: object) -> bool:
             continue
         if not _own_domain(unit, use):
             continue
-        if choose(unit, use, uses, outside):  # type: ignore[operator]
+        if choose(unit, use, uses, outside):
             touched |= {use.reader, unit}
-            done = True
+            done.add(unit)
     return done
 
 
@@ -83,8 +88,8 @@ def _uses(live: list[Unit]) -> dict[Unit, list[Use]]:
     found: dict[Unit, list[Use]] = {}
     for unit in live:
         if isinstance(unit.base, Unit):
-            dummy = Piece((), (), (), get(unit.base, ()))
-            found.setdefault(unit.base, []).append(Use(unit, dummy, get(unit.base, ()), frozenset(), "other"))  # type: ignore[arg-type]
+            whole = Get(unit.base, ())
+            found.setdefault(unit.base, []).append(Use(unit, Piece((), (), (), whole), whole, frozenset(), "other"))
         for p in unit.pieces:
             box = frozenset(p.vars)
             reads = [r for n in (*p.guards, *p.pos) for r in _reads(n, box, "other")]

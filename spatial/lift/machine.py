@@ -29,6 +29,7 @@ from spatial.lift.values import (
     integer,
     plus,
 )
+from spatial.lift.walk import below
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
 
@@ -143,10 +144,12 @@ class Machine:
 
     def as_index(self, node: Node, span: Span) -> Node:
         """An Int to index or count with."""
-        source = node.tensor if node.kind == "float" and isinstance(node, Get) else None
-        if isinstance(source, Source) and source.role == "input" and source.name not in self.facts.tables:
-            raise WrongKind(source.name)
         if node.kind != "int":
+            # An undeclared input is taken for floats until an index shows that it holds integers.
+            for n in below(node):
+                source = n.tensor if isinstance(n, Get) and n.kind == "float" else None
+                if isinstance(source, Source) and source.role == "input" and source.name not in self.facts.tables:
+                    raise WrongKind(source.name)
             raise NotLifted("an index or a bound must be an Int", "", span)
         return node
 

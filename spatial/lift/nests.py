@@ -288,7 +288,7 @@ def _inductions(c: Closing) -> None:
                     raise NotLifted(
                         f'"{carry.cell.name}" grows by a different number of items from iteration to iteration',
                         "push the same number of items every time",
-                        c.span,
+                        carry.span,
                         "write",
                     )
                 c.nodes[start.length] = combine(length_of(carry.entry), c.v, step)

@@ -150,7 +150,8 @@ class Units:
     )
     blocks: dict[BlockValue, BlockValue] = field(default_factory=dict[BlockValue, BlockValue])
     all: list[Unit] = field(default_factory=list[Unit])
-    views: int = 0
+    viewed: set[Tensor] = field(default_factory=set[Tensor])
+    """Units that some read looked through."""
 
     def __post_init__(self) -> None:
         self.mapper = Mapper(self.read)
@@ -250,6 +251,7 @@ class Units:
             seen = _through(target, index)
             if seen is None:
                 break
+            self.viewed.add(target)
             if isinstance(seen, Node):
                 return seen
             target, index = seen

@@ -56,3 +56,16 @@ def reads_below(roots: Iterable[Node | Tensor], symbols: frozenset[Symbol]) -> l
             if isinstance(at, Made) and at.base is not None:
                 pending.append(at.base)
     return found
+
+
+def below(node: Node) -> Iterator[Node]:
+    """The node and everything in it, indices included."""
+    seen: set[int] = set()
+    pending = [node]
+    while pending:
+        n = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        yield n
+        pending += children(n)

@@ -12,8 +12,18 @@ from spatial.ir.graph import Block, Graph
 
 SOURCES = Path(__file__).parents[2] / "deployments" / "llama"
 WEIGHTS = ["embed", "attn_norm", "wq", "wk", "wv", "wo", "ffn_norm", "wgate", "wup", "wdown", "output_norm"]
-SMALL = dict(layers=2, width=8, heads=4, groups=2, head=2, ffn=12, vocab=11, positions=6, rows=3)
-REAL = dict(layers=30, width=576, heads=9, groups=3, head=64, ffn=1536, vocab=49152, positions=256, rows=32)
+SMALL = {"layers": 2, "width": 8, "heads": 4, "groups": 2, "head": 2, "ffn": 12, "vocab": 11, "positions": 6, "rows": 3}
+REAL = {
+    "layers": 30,
+    "width": 576,
+    "heads": 9,
+    "groups": 3,
+    "head": 64,
+    "ffn": 1536,
+    "vocab": 49152,
+    "positions": 256,
+    "rows": 32,
+}
 
 
 def facts(**sizes: int) -> Facts:

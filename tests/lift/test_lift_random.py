@@ -19,7 +19,7 @@ READ = st.sampled_from(["x", "y", "a"])
 @st.composite
 def index(draw: st.DrawFn, variables: list[str]) -> str:
     """A sum of a variable and a constant, mostly in range."""
-    form = draw(st.sampled_from(["v", "v", "n + 1 - v", "v + 1", "v - 1", "c", "v % 3 + 1", "v / 2 + 1", "2 * v", "item v of b"]))
+    form = draw(st.sampled_from(["v", "v", "v", "n + 1 - v", "v + 1", "c", "v % 3 + 1", "v / 2 + 1", "item v of b"]))
     var = draw(st.sampled_from(variables))
     return form.replace("v", var).replace("c", str(draw(st.integers(1, N))))
 
@@ -48,9 +48,8 @@ def statements(draw: st.DrawFn, variables: list[str], scalars: list[str], depth:
             lines.append(f"{pad}Set item ({draw(index(variables))}) of {target} to {draw(value(variables, scalars))}.")
         elif kind == 3:
             target, place = draw(NAMES), draw(index(variables))
-            lines.append(
-                f"{pad}Set item ({place}) of {target} to item ({place}) of {target} + {draw(value(variables, scalars))}."
-            )
+            added = draw(value(variables, scalars))
+            lines.append(f"{pad}Set item ({place}) of {target} to item ({place}) of {target} + {added}.")
         elif kind == 4:
             lines.append(f"{pad}Set s to s + {draw(value(variables, []))}.")
         elif kind == 5:
@@ -60,7 +59,9 @@ def statements(draw: st.DrawFn, variables: list[str], scalars: list[str], depth:
             lines += draw(statements(variables, scalars, 0, pad + "    "))
         elif depth:
             var = "ijk"[len(variables)]
-            first, last = draw(st.sampled_from([("1", "n"), ("1", "n - 1"), ("2", "n"), ("1", "3"), ("1", "n / 2")]))
+            first, last = draw(
+                st.sampled_from([("1", "n"), ("1", "n - 1"), ("2", "n - 1"), ("1", "3"), ("1", "n / 2")])
+            )
             lines.append(f"{pad}Repeat for {var} from {first} to {last}:")
             lines += draw(statements([*variables, var], [*scalars, "s", "t"], depth - 1, pad + "    "))
         else:
@@ -72,7 +73,7 @@ def statements(draw: st.DrawFn, variables: list[str], scalars: list[str], depth:
 def programs(draw: st.DrawFn) -> str:
     lines = ["## Main", "Let x be copy of a.", "Let y be n copies of 0.", "Let s be 0.", "Let t be 0."]
     for _ in range(draw(st.integers(1, 3))):
-        last = draw(st.sampled_from(["n", "n", "n - 1", "n / 2"]))
+        last = draw(st.sampled_from(["n", "n - 1", "n - 1", "n / 2"]))
         lines.append(f"Repeat for i from 1 to {last}:")
         lines += draw(statements(["i"], ["t"], 1, "    "))
     return "\n".join(lines) + "\n"
