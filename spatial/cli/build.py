@@ -59,8 +59,11 @@ def _doit(arguments: list[str], tasks: Any) -> int:
     from doit.cmd_base import ModuleTaskLoader
     from doit.doit_cmd import DoitMain
 
-    members = {name: getattr(tasks, name) for name in dir(tasks) if name.startswith("task_")}
-    return int(DoitMain(ModuleTaskLoader({**members, "DOIT_CONFIG": tasks.config()})).run(arguments) or 0)
+    found = {name: getattr(tasks, name) for name in dir(tasks) if name.startswith("task_")}
+    creators = {name: creator for name, creator in found.items() if creator.__module__ == tasks.__name__}
+    # doit keeps the standard output it was imported with, which may not be the present one.
+    settings = {**tasks.config(), "outfile": sys.stdout}
+    return int(DoitMain(ModuleTaskLoader({**creators, "DOIT_CONFIG": settings})).run(arguments) or 0)
 
 
 def translated(code: int, faults: list[int]) -> int:
