@@ -1,4 +1,4 @@
-"""What follows from a change: each row of the table in `docs/builds.md`, tried."""
+"""What follows from a change: each row of the table in `docs/deployments.md`, tried."""
 
 from __future__ import annotations
 
