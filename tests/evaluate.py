@@ -47,24 +47,28 @@ class Held:
 def evaluate(graph: Graph, inputs: Mapping[str, Array], exactness: Exactness | None = None) -> dict[int, Held]:
     """Every tensor of the graph by number; inputs, weights and state by name, in their dims."""
     run = _Run(graph, exactness or Exactness())
-    for number, tensor in enumerate(graph.tensors):
-        if tensor.role in ("input", "weight", "state"):
-            given = np.asarray(inputs[tensor.name]).reshape(tensor.dims)
-            run.held[number] = Held.exact(given.astype(np.float64 if tensor.kind == "float" else np.int64))
-        elif tensor.fill is not None:
-            run.statement(Statement(number, (tensor.fill,)), 0)
-    for node in graph.nodes:
-        match node:
-            case Statement():
-                run.statement(node, 0)
-            case Block():
-                run.block(node)
+    with np.errstate(all="ignore"):
+        run.whole(inputs)
     return run.held
 
 
 class _Run:
     def __init__(self, graph: Graph, exactness: Exactness) -> None:
         self.graph, self.exactness, self.held = graph, exactness, dict[int, Held]()
+
+    def whole(self, inputs: Mapping[str, Array]) -> None:
+        for number, tensor in enumerate(self.graph.tensors):
+            if tensor.role in ("input", "weight", "state"):
+                given = np.asarray(inputs[tensor.name]).reshape(tensor.dims)
+                self.held[number] = Held.exact(given.astype(np.float64 if tensor.kind == "float" else np.int64))
+            elif tensor.fill is not None:
+                self.statement(Statement(number, (tensor.fill,)), 0)
+        for node in self.graph.nodes:
+            match node:
+                case Statement():
+                    self.statement(node, 0)
+                case Block():
+                    self.block(node)
 
     def block(self, block: Block) -> None:
         for b in range(block.trip):

@@ -131,6 +131,7 @@ def drawn(make: Maker, seed: int) -> Drawn:
 
 SEEDS = st.integers(0, 1000)
 SMALL_INTS = (-9, 9)
+TOTAL = Acc(0)
 
 
 @st.composite
@@ -576,7 +577,7 @@ def decoder(shape: Shape, q8: bool = False) -> Drawn:
     outer, make.nodes = make.nodes, []
     b, here = Affine.sym("b"), via(p, 0)
 
-    def product(x: int, table: int, n: int, k: int, value: Value = Acc(0)) -> Piece:
+    def product(x: int, table: int, n: int, k: int, value: Value = TOTAL) -> Piece:
         term = fn("mul", read(x, var(1)), read(table, b, var(0), var(1)))
         return Piece((n,), (k,), at(var(0)), value, (Reduction("sum", term),))
 

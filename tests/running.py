@@ -91,11 +91,22 @@ def fill(
 
 
 def outcome(
-    case: Drawn, program: Program, target: Target, executor: str = "lockstep"
+    case: Drawn,
+    program: Program,
+    target: Target,
+    executor: str = "lockstep",
+    fills: tuple[tuple[str, int], ...] = (),
+    given: Mapping[str, Array] | None = None,
 ) -> tuple[dict[str, Array], dict[int, Held]]:
-    """(results and final state by name, in dims; the evaluation of every graph tensor)."""
+    """(results and final state by name, in dims; the evaluation of every graph tensor).
+
+    `fills`: of the lowering; `given`: tables in place of those drawn by the seed.
+    """
     memory = Memory.of(program, target)
-    held = fill(memory, program, layouts(case, target), tables_of(case))
+    held = fill(memory, program, layouts(case, target), {**tables_of(case), **(given or {})})
+    constants = evaluate(replace(case.graph, nodes=()), held)
+    for name, number in fills:
+        memory.set(name, constants[number].value.reshape(program.tensor(name).shape))
     run_program(program, target, memory, executor, case.seed)
     dims = {n: case.graph.tensors[t].dims for n, t in case.graph.results}
     dims |= {n: case.graph.tensors[t].dims for n, _, t in case.graph.state}

@@ -234,7 +234,7 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
     q8 = frozenset(n for n, t in tables.items() if t.layout == "q8_0")
     facts = gather_facts(graph, q8)
     chain = _chains(graph)
-    # Whoever reads a result from outside knows its dimensions in their own order.
+    # Whoever reads a result from outside, or makes a constant, knows its dimensions in their own order.
     outside = {cls[t] for _, t in graph.results} | {cls[p] for s in graph.shows for p in s.parts if isinstance(p, int)}
     out: dict[int, Stored] = {}
     for number, tensor in enumerate(graph.tensors):
@@ -246,7 +246,8 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
             out[number] = Stored(own, table.view, table.prec, table.layout, held)
             continue
         fact = facts.get(cls[number], Facts())
-        view = choose_view(tensor.dims, fact.uses, fact.sliced, fact.kept, cls[number] not in outside, target.tile)
+        free = tensor.role != "fill" and cls[number] not in outside
+        view = choose_view(tensor.dims, fact.uses, fact.sliced, fact.kept, free, target.tile)
         layout = _layout(view, fact.uses, target.tile)
         name = f"fill{number}" if tensor.role == "fill" else f"t{chain[number]}"
         prec = number_format(tensor, None, target)

@@ -1,4 +1,4 @@
-"""Every drawn graph is lowered whole, accepted and computes what the graph says, or is refused for a reason listed here."""
+"""Every drawn graph is lowered whole, accepted and computes what it says, or is refused for a reason listed here."""
 
 from __future__ import annotations
 
