@@ -215,7 +215,7 @@ def at_least_zero(node: Node, guards: Iterable[Node] = ()) -> bool:
     low = bounds(node)[0]
     if low is not None and low >= 0:
         return True
-    forms = [f for f in guard_forms(guards) if _shares(f, node)]
+    forms = guard_forms(guards)
     for n in (1, 2, 3):
         for chosen in combinations(forms, n):
             rest = node
@@ -225,11 +225,6 @@ def at_least_zero(node: Node, guards: Iterable[Node] = ()) -> bool:
             if low is not None and low >= 0:
                 return True
     return False
-
-
-def _shares(a: Node, b: Node) -> bool:
-    """Cheap filter: guards about other things cannot help unless chained; two links are enough."""
-    return isinstance(a, Lin) or a is b
 
 
 def decided(condition: Node, guards: Iterable[Node] = ()) -> bool | None:

@@ -59,6 +59,7 @@ class Executor:
                 found = self.bound(value, scope, name, s.span)
                 scope.names[name] = Cell(name, found, top=scope is self.m.globals)
             case syntax.Set(name, value):
+                scope.unshare(name)
                 cell = self.m.lookup(name, scope, s.span)
                 cell.span = s.span
                 self.m.assign(cell, self.bound(value, scope, name, s.span))
@@ -358,6 +359,7 @@ class Executor:
             cell = m.lookup(arg.name, scope, arg.span) if isinstance(arg, syntax.Name) else None
             if param.mutable and isinstance(value, Seq) and cell is not None:
                 own.names[param.name] = cell
+                own.shared.add(param.name)
             elif param.mutable and isinstance(value, Seq) and isinstance(arg, syntax.Index):
                 raise NotLifted(
                     "a row of a sequence is passed to be changed", "pass the whole sequence and the index", arg.span

@@ -304,19 +304,25 @@ def free_axes(node: Node) -> frozenset[Sym]:
 
 def is_closed(node: Node) -> bool:
     """Whether an expression is of loop variables and constants alone (fills included)."""
-    return all(_closed_leaf(n) for n in below(node))
-
-
-def _closed_leaf(node: Node) -> bool:
-    match node:
-        case Fold():
-            return False
-        case Get(tensor=Unit() as unit):
-            return is_fill(unit)
-        case Get():
-            return False
-        case _:
-            return True
+    if not all(isinstance(s, Sym) for s in node.free):
+        return False
+    pending, seen = [node], set[int]()
+    while pending:
+        n = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        match n:
+            case Fold():
+                return False
+            case Get(tensor=Unit() as unit) if is_fill(unit):
+                pass
+            case Get():
+                return False
+            case _:
+                pass
+        pending += children(n)[::-1]
+    return True
 
 
 def is_fill(unit: Unit) -> bool:

@@ -7,6 +7,7 @@ known. Statements of Main that are refused are noted and stepped over, so that o
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,11 @@ from spatial.lift.values import Node, Source, combine, get, integer, plus
 from spatial.logos import syntax
 from spatial.logos.syntax import NO_SPAN, Span
 
-_ROUNDS = 8
+_ROUNDS = 4
+"""Executions after which implied shapes must have settled."""
+
+_DEPTH = 12_000
+"""Recursion of the walks over symbolic values: long chains of tensors and expressions are deep, not wide."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,18 @@ def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = 
     `results`: top-level variables of Main that are read from outside; None: those that Main binds and never reads,
     if it shows nothing. Never raises for a source: refusals are in `Lifted.missing`.
     """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEPTH))
+    try:
+        return _lift(program, facts, results)
+    except RecursionError:
+        problem = NotLifted("an expression is nested too deep", "store parts of it in sequences", _end(program))
+        return _refusal((problem,), 1)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None) -> Lifted:
     ended = _run(program, facts)
     if ended.refused:
         return _refusal(ended.refused, ended.statements)
@@ -54,21 +71,18 @@ def _run(program: syntax.Program, facts: Facts) -> Executed:
     """Executes Main until the shapes it implies are the shapes it was executed with."""
     integers: frozenset[str] = frozenset()
     shapes: dict[str, tuple[int, ...]] = {}
-    ended: Executed | None = None
-    for _ in range(_ROUNDS):
+    rounds = 0
+    while True:
         try:
-            first = _execute(program, facts, shapes, integers, discovering=True)
-            learned = {**shapes, **_learned(first.machine)}
+            learned = {**shapes, **_learned(_execute(program, facts, shapes, integers, discovering=True).machine)}
             ended = _execute(program, facts, learned, integers, discovering=False)
         except WrongKind as found:
             integers |= {found.name}
             continue
-        again = {**learned, **_learned(ended.machine)}
-        if ended.refused or again == learned:
-            break
-        shapes = again
-    assert ended is not None
-    return ended
+        shapes = {**learned, **_learned(ended.machine)}
+        rounds += 1
+        if ended.refused or shapes == learned or rounds == _ROUNDS:
+            return ended
 
 
 def flat_tables(program: syntax.Program, facts: Facts) -> frozenset[str]:

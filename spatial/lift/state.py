@@ -111,6 +111,17 @@ class Scope:
 
     names: dict[str, Cell] = field(default_factory=dict[str, Cell])
     outer: Scope | None = None
+    shared: set[str] = field(default_factory=set[str])
+    """Mutable parameters: their cells are the caller's until they are set whole."""
+
+    def unshare(self, name: str) -> None:
+        """Before a variable is set whole: a mutable parameter then parts from the caller's variable."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.names:
+            scope = scope.outer
+        if scope is not None and name in scope.shared:
+            scope.names[name] = Cell(name, scope.names[name].value)
+            scope.shared.discard(name)
 
     def find(self, name: str) -> Cell | None:
         """The innermost binding."""
