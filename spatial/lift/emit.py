@@ -5,6 +5,7 @@ Equal statements of one region are one. Names, places and the order of demand le
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -65,6 +66,7 @@ class Emitter:
     nodes: list[Statement | Block] = field(default_factory=list[Statement | Block])
     origins: list[Origin] = field(default_factory=list[Origin])
     equal: dict[object, int] = field(default_factory=dict[object, int])
+    orders: Orders = field(default_factory=lambda: Orders())
     duplicates: int = 0
     fills: int = 0
     region: BlockValue | None = None
@@ -184,12 +186,12 @@ class Emitter:
                 Reduction(
                     f.op,
                     inner.value(f.value),
-                    tuple(sorted((inner.value(g) for g in f.guards), key=order_key)),
+                    tuple(sorted((inner.value(g) for g in f.guards), key=self.orders.key)),
                     inner.value(f.arg) if f.arg is not None else None,
                     inner.value(f.init) if f.init is not None else None,
                 ),
             )
-        guards = tuple(sorted((spell.value(g) for g in p.guards), key=order_key))
+        guards = tuple(sorted((spell.value(g) for g in p.guards), key=self.orders.key))
         return Piece(tuple(v.extent or 0 for v in par), tuple(v.extent or 0 for v in red), pos, value, accs, guards)
 
 
@@ -260,15 +262,15 @@ class Speller:
         const, terms = parts(node)
         box = linear(const, {a: c for a, c in terms if isinstance(a, Sym)})
         rest = [(self.value(a), c) for a, c in terms if not isinstance(a, Sym)]
-        added = sorted(((v, c) for v, c in rest if c > 0), key=lambda t: order_key(t[0]))
-        taken = sorted(((v, c) for v, c in rest if c < 0), key=lambda t: order_key(t[0]))
+        added = sorted(((v, c) for v, c in rest if c > 0), key=lambda t: self.emitter.orders.key(t[0]))
+        taken = sorted(((v, c) for v, c in rest if c < 0), key=lambda t: self.emitter.orders.key(t[0]))
         form = self.form(box)
         total: Value | None = None
         if not form.is_const or form.const or not added:
             total = Num(form.const, "int") if form.is_const else Var(form)
         for v, c in added:
             term = v if c == 1 else Fn("mul", (Num(c, "int"), v), "int")
-            total = term if total is None else _two("add", total, term, "int")
+            total = term if total is None else self.two("add", total, term, "int")
         for v, c in taken:
             term = v if c == -1 else Fn("mul", (Num(-c, "int"), v), "int")
             assert total is not None
@@ -282,8 +284,13 @@ class Speller:
             return self.nonneg(node.args[0])
         args = tuple(self.value(a) for a in node.args)
         if node.fn in COMMUTATIVE:
-            return _two(node.fn, args[0], args[1], node.kind)
+            return self.two(node.fn, args[0], args[1], node.kind)
         return Fn(node.fn, args, node.kind)
+
+    def two(self, fn: str, a: Value, b: Value, kind: str) -> Value:
+        """An operation whose operands may be exchanged, in canonical order."""
+        first, second = sorted((a, b), key=self.emitter.orders.key)
+        return Fn(fn, (first, second), kind)
 
     def nonneg(self, node: Node) -> Value:
         """`0 <= node` as `affine and subtracted terms <= added terms`."""
@@ -299,38 +306,48 @@ class Speller:
         return Fn("le", (self.value(left), self.value(right)), "bool")
 
 
-def _two(fn: str, a: Value, b: Value, kind: str) -> Value:
-    first, second = sorted((a, b), key=order_key)
-    return Fn(fn, (first, second), kind)
+class Orders:
+    """A total order of expressions: by shape, and by the numbers of the tensors read only between like shapes.
+
+    A name or a number that differs from layer to layer so never orders operands differently. Long keys are digests.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Value, str, str]] = {}
+
+    def key(self, value: Value) -> tuple[str, str]:
+        """Where an expression stands in the order."""
+        found = self.known.get(id(value))
+        if found is None:
+            shape, numbers = self._key(value)
+            found = (value, _short(shape), _short(numbers))
+            self.known[id(value)] = found
+        return found[1], found[2]
+
+    def _key(self, value: Value) -> tuple[str, str]:
+        match value:
+            case Num(v, kind):
+                return f"5{kind}{v!r}", ""
+            case Var(form):
+                return f"4{form}", ""
+            case Acc(n):
+                return f"3acc{n}", ""
+            case Fn(fn, args, kind):
+                keys = [self.key(a) for a in args]
+                return f"2{fn}{kind}({','.join(k for k, _ in keys)})", ",".join(n for _, n in keys)
+            case Read(t, at):
+                shape, numbers = "", f"{t:09d}"
+                for a in at:
+                    shape += f"{a.base};"
+                    if a.via is not None:
+                        inner = self.key(a.via)
+                        shape += f"{a.scale}*{inner[0]};"
+                        numbers += inner[1]
+                return f"1[{shape}]", numbers
 
 
-def order_key(value: Value) -> tuple[object, ...]:
-    """A total order of expressions by shape, tensors compared by number only between like shapes."""
-    return (_shape(value), _numbers(value))
-
-
-def _shape(value: Value) -> str:
-    match value:
-        case Num(v, kind):
-            return f"5{kind}{v!r}"
-        case Var(form):
-            return f"4{form}"
-        case Read(_, at):
-            return "1[" + ",".join(f"{a.base}{'*' + str(a.scale) + _shape(a.via) if a.via else ''}" for a in at) + "]"
-        case Fn(fn, args, kind):
-            return f"2{fn}{kind}(" + ",".join(_shape(a) for a in args) + ")"
-        case Acc(n):
-            return f"3acc{n}"
-
-
-def _numbers(value: Value) -> tuple[int, ...]:
-    match value:
-        case Read(t, at):
-            return (t, *(n for a in at if a.via is not None for n in _numbers(a.via)))
-        case Fn(_, args):
-            return tuple(n for a in args for n in _numbers(a))
-        case _:
-            return ()
+def _short(key: str) -> str:
+    return key if len(key) < 200 else key[:40] + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
 
 
 def _pos_key(piece: Piece) -> tuple[object, ...]:
