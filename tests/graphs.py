@@ -680,3 +680,63 @@ def blocks(draw: st.DrawFn) -> Drawn:
     make.result(final)
     make.state.append((make.tensors[log].name, log, logged))
     return drawn(make, draw(SEEDS))
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Drawn:
+    """Statements that read what earlier ones made, in any order of its dimensions: maps, row reductions, products."""
+    make = Maker()
+    sizes = draw(st.lists(st.sampled_from((1, 3, 7, 24, 32, 33, 50)), min_size=2, max_size=3))
+    pool = [make.table([draw(st.sampled_from(sizes)) for _ in range(draw(st.integers(1, 3)))]) for _ in range(2)]
+    for _ in range(draw(st.integers(2, 5))):
+        pool.append(draw(links(make, pool)))
+    for tensor in pool[-2:]:
+        if make.tensors[tensor].role == "made":
+            make.result(tensor)
+    return drawn(make, draw(SEEDS))
+
+
+@st.composite
+def links(draw: st.DrawFn, make: Maker, pool: Sequence[int]) -> int:
+    """One more statement over tensors of `pool`."""
+    first = draw(st.sampled_from(list(pool)))
+    dims = make.tensors[first].dims
+    order = draw(st.permutations(range(len(dims))))
+    x = read(first, *(var(n) for n in range(len(dims))))
+    kept = [var(n) for n in order]
+    match draw(st.sampled_from(("map", "map", "reduce", "product"))):
+        case "reduce" if len(dims) > 1:
+            # The variable reduced comes last; the others keep the order of the tensor.
+            red = order[-1]
+            names = {n: var(k) for k, n in enumerate(n for n in range(len(dims)) if n != red)} | {
+                red: var(len(dims) - 1)
+            }
+            par = tuple(e for n, e in enumerate(dims) if n != red)
+            term = read(first, *(names[n] for n in range(len(dims))))
+            op = draw(st.sampled_from(("sum", "max", "min")))
+            where = at(*(var(n) for n in range(len(par))))
+            return make.put(make.made(par), Piece(par, (dims[red],), where, Acc(0), (Reduction(op, term),)))
+        case "product" if 1 <= len(dims) <= 2:
+            k = order[-1]
+            n = draw(st.sampled_from((3, 24, 33)))
+            table = make.table((n, dims[k]), role="weight")
+            rows = tuple(e for d, e in enumerate(dims) if d != k)
+            last = len(rows) + 1
+            names = {d: var(j) for j, d in enumerate(d for d in range(len(dims)) if d != k)} | {k: var(last)}
+            term = fn(
+                "mul", read(first, *(names[d] for d in range(len(dims)))), read(table, var(last - 1), var(last))
+            )
+            where = at(*(var(j) for j in range(last)))
+            value = fn("mul", Acc(0), num(0.25))
+            return make.put(
+                make.made((*rows, n)), Piece((*rows, n), (dims[k],), where, value, (Reduction("sum", term),))
+            )
+        case _:
+            value: Value = x
+            for other in draw(st.lists(st.sampled_from(list(pool)), max_size=2)):
+                at_ = [var(dims.index(e)) for e in make.tensors[other].dims if e in dims]
+                if len(at_) == len(make.tensors[other].dims):
+                    value = fn(draw(st.sampled_from(("add", "sub", "max"))), value, read(other, *at_))
+            if draw(st.booleans()):
+                value = fn("tanh", value)
+            return make.put(make.made([dims[n] for n in order]), Piece(dims, (), at(*kept), value))

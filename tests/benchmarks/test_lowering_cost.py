@@ -1,4 +1,4 @@
-"""What lowering and simulating cost on a graph of the real model's size, weights drawn: `doit bench` prints the figures.
+"""What lowering and simulating cost on a graph of the real size, weights drawn: `doit bench` prints the figures.
 
 Ratios are held to what they must not exceed; absolute times are printed only.
 """
