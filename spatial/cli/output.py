@@ -41,8 +41,8 @@ def read_npz(path: Path | None) -> dict[str, Array]:
             return {name: found[name] for name in found.files}
     except OSError as error:
         raise EnvironmentFault(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path} is no npz of plain arrays: {error}") from None
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        raise UsageError(f"{path} is no npz of plain arrays", "", "write it with numpy.savez") from None
 
 
 def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
