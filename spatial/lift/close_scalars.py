@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from spatial.lift.bounds import at_least_zero
 from spatial.lift.combine import combined
 from spatial.lift.reductions import Term, match
 from spatial.lift.rewrite import Substitution
@@ -130,7 +131,8 @@ def _close_pair(k: Carry, best: Carry, term: Term, c: Closing) -> None:
         good = False
     if not good:
         before = Substitution({v: integer(-1)})
-        if not term.guards and before.node(arg) is k.entry and before.node(value) is best.entry and v.extent:
+        peeled = before.node(arg) is k.entry and before.node(value) is best.entry
+        if peeled and not term.guards and at_least_zero(c.trip, c.known) and v.extent is not None:
             longer = Sym(v.name, v.extent + 1)
             shift = Substitution({v: plus(longer, -1)})
             v, value, arg = longer, shift.node(value), shift.node(arg)

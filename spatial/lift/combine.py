@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from spatial.lift import arith
+from spatial.lift.bounds import at_least_zero
 from spatial.lift.reductions import Term
 from spatial.lift.rewrite import Substitution
 from spatial.lift.state import NotLifted
@@ -79,8 +80,8 @@ def _peeled(
     """The loop with one iteration more at its front, where `entry` is what it would add there."""
     if c.v not in value.free or len(guards) > (c.guard is not TRUE) or c.v.extent is None:
         return None
-    if constant(entry) is not None:
-        return None
+    if constant(entry) is not None or not at_least_zero(c.trip, c.known):
+        return None  # a negative count would leave out the first term too
     if Substitution({c.v: integer(-1)}).node(value) is not entry:
         return None
     longer = Sym(c.v.name, c.v.extent + 1)

@@ -164,6 +164,16 @@ Repeat for i from 1 to n:
         Set total to total + item j of (item i of grid) * item i of q - 3.
     Push total // 4 + total % 5 to y.
 """,
+    "a maximum of terms that may all be missing": """## Main
+Let y be item 2 of xs.
+Repeat for i from 3 to item 1 of place + 1:
+    Set y to max(y, item i of xs).
+""",
+    "a sum whose first term stands outside": """## Main
+Let y be item 2 of xs * item 2 of x.
+Repeat for i from 3 to item 1 of place + 1:
+    Set y to y + item i of xs * item i of x.
+""",
     "a count under a condition": """## Main
 Let y be 0.
 Repeat for i from 1 to n:

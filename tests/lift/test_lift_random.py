@@ -10,7 +10,9 @@ from spatial.errors import SourceError
 from spatial.logos.interpret import interpret
 
 N = 6
-FACTS = Facts({"n": N}, {"a": Table((N,), "int", (-9, 9)), "b": Table((N,), "int", (1, N))})
+FACTS = Facts(
+    {"n": N}, {"a": Table((N,), "int", (-9, 9)), "b": Table((N,), "int", (1, N)), "p": Table((1,), "int", (0, N))}
+)
 
 NAMES = st.sampled_from(["x", "y"])
 READ = st.sampled_from(["x", "y", "a"])
@@ -60,7 +62,9 @@ def statements(draw: st.DrawFn, variables: list[str], scalars: list[str], depth:
         elif depth:
             var = "ijk"[len(variables)]
             first, last = draw(
-                st.sampled_from([("1", "n"), ("1", "n - 1"), ("2", "n - 1"), ("1", "3"), ("1", "n / 2")])
+                st.sampled_from(
+                    [("1", "n"), ("1", "n - 1"), ("2", "n - 1"), ("1", "3"), ("1", "n / 2"), ("1", "item 1 of p")]
+                )
             )
             lines.append(f"{pad}Repeat for {var} from {first} to {last}:")
             lines += draw(statements([*variables, var], [*scalars, "s", "t"], depth - 1, pad + "    "))
@@ -73,7 +77,7 @@ def statements(draw: st.DrawFn, variables: list[str], scalars: list[str], depth:
 def programs(draw: st.DrawFn) -> str:
     lines = ["## Main", "Let x be copy of a.", "Let y be n copies of 0.", "Let s be 0.", "Let t be 0."]
     for _ in range(draw(st.integers(1, 3))):
-        last = draw(st.sampled_from(["n", "n - 1", "n - 1", "n / 2"]))
+        last = draw(st.sampled_from(["n", "n - 1", "n - 1", "n / 2", "item 1 of p"]))
         lines.append(f"Repeat for i from 1 to {last}:")
         lines += draw(statements(["i"], ["t"], 1, "    "))
     return "\n".join(lines) + "\n"
@@ -82,7 +86,7 @@ def programs(draw: st.DrawFn) -> str:
 @given(programs(), st.integers(0, 1000))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_what_lifts_is_what_the_source_means(source: str, seed: int) -> None:
-    inputs = {"a": ints(seed, -9, 9, N), "b": ints(seed + 1, 1, N, N)}
+    inputs = {"a": ints(seed, -9, 9, N), "b": ints(seed + 1, 1, N, N), "p": ints(seed, 0, N, 1)}
     program = parse(source, "random.lg")
     try:
         interpret(program, {"n": N, **{k: v.tolist() for k, v in inputs.items()}}, output=lambda _: None)
