@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
-from spatial.build.fingerprint import compiler_digest
+from spatial.build.fingerprint import compiler_digest, known_compiler
 from spatial.build.steps.given import Given
 from spatial.build.store import Key, Store, key_of, memo
-from spatial.errors import Damaged
+from spatial.errors import Damaged, EnvironmentFault
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,10 @@ class Action:
     inputs: Mapping[str, str] = field(default_factory=dict[str, str])
     aside: Mapping[str, object] = field(default_factory=dict[str, object])
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """What the output depends on: the kind, the compiler's floors it may use, parameters and inputs."""
-        return key_of(self.kind, compiler=compiler_digest(self.kind), **self.params, **dict(self.inputs))
+        return key_of(self.kind, compiler=known_compiler(self.kind), **self.params, **dict(self.inputs))
 
 
 class StoredNotes:
@@ -56,20 +57,23 @@ class StoredNotes:
         self.store.record(self._key(params), {"note": self.store.put(data)})
 
     def _key(self, params: Mapping[str, object]) -> Key:
-        return key_of(f"{self.kind}.note", compiler=compiler_digest(self.kind), **params)
+        return key_of(f"{self.kind}.note", compiler=known_compiler(self.kind), **params)
 
 
 def perform(root: Path, action: Action) -> dict[str, str]:
     """The outputs of `action` as digests by name: found in the store at `root`, or made, kept and recorded there.
 
-    A function of the package with arguments that can be pickled, for an executor. Raises what the step raises, and
-    Damaged for an input that is not in the store.
+    A function of the package with arguments that can be pickled, for an executor. Raises what the step raises, Damaged
+    for an input that is not in the store, and EnvironmentFault if the compiler was edited meanwhile.
     """
     store = Store(root)
 
     def make() -> Mapping[str, bytes]:
         step = import_module(f"spatial.build.steps.{action.kind}")
         inputs = {name: store.get(digest) for name, digest in action.inputs.items()}
-        return step.run(Given(action.params, inputs, action.aside, StoredNotes(store, action.kind)))
+        made = step.run(Given(action.params, inputs, action.aside, StoredNotes(store, action.kind)))
+        if compiler_digest(action.kind) != known_compiler(action.kind):
+            raise EnvironmentFault("the compiler was changed while it was building", "", "build again")
+        return made
 
     return memo(store, action.key, make)

@@ -59,10 +59,16 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def compiler_digest(kind: str) -> str:
-    """The digest of the floors and library versions tasks of `kind` depend on. Cheap when asked again."""
+    """The digest of the floors and library versions tasks of `kind` depend on, looked up now."""
     if kind not in FLOORS:
         raise Bug(f"no floors are listed for tasks of kind {kind!r}")
     return digest(encode([floors_digest(FLOORS[kind]), library_versions(LIBRARIES[kind])]))
+
+
+@lru_cache(maxsize=64)
+def known_compiler(kind: str) -> str:
+    """`compiler_digest` as this process first found it, for keys; whoever records what was made asks again."""
+    return compiler_digest(kind)
 
 
 def floors_digest(floors: Iterable[str], package: Path = _PACKAGE) -> str:

@@ -16,12 +16,12 @@ holds a deployment's name, a path or a time: two deployments that say the same s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from spatial.build.actions import Action
-from spatial.build.canonical import decode
 from spatial.build.deployment import Deployment, FileSource, FillSource, Table, require_one_chip
 from spatial.build.models import cached_path, find
 from spatial.build.workshop import Workshop
@@ -29,6 +29,9 @@ from spatial.errors import Bug, EnvironmentFault, Problem, Refused, Unsupported
 
 if TYPE_CHECKING:
     from spatial.target import Target
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LIGHT = ("names", "chip")
 """Steps so quick that asking for a key may run them."""
@@ -38,12 +41,28 @@ class NotMade(Exception):
     """What a key depends on is not in the store yet; `make` was not allowed."""
 
 
+def _once(ask: Callable[Concatenate[Pipeline, P], T]) -> Callable[Concatenate[Pipeline, P], T]:
+    """Have a pipeline remember what it answered."""
+
+    @wraps(ask)
+    def asked(self: Pipeline, *args: P.args, **kwargs: P.kwargs) -> T:
+        question = (ask.__name__, *args)
+        if question not in self.answers:
+            self.answers[question] = ask(self, *args, **kwargs)
+        return self.answers[question]
+
+    return asked
+
+
 class Pipeline:
-    """The parts of one deployment. `make`: whether parts that are not in the store may be made to answer."""
+    """The parts of one deployment, as its files are now; made anew for each question, it remembers its answers.
+
+    `make`: whether parts that are not in the store may be made to answer.
+    """
 
     def __init__(self, shop: Workshop, deployment: Deployment, *, make: bool = True) -> None:
         self.shop, self.deployment, self.make = shop, deployment, make
-        self._target: Target | None = None
+        self.answers: dict[tuple[object, ...], Any] = {}
 
     def get(self, action: Action) -> dict[str, str]:
         """The outputs of `action` by name, as digests. Raises NotMade, or what the step raises."""
@@ -54,26 +73,22 @@ class Pipeline:
             found = self.shop.make(action)
         return found
 
-    def value(self, digest: str) -> Any:
-        """A canonical value that is an object of the store."""
-        return decode(self.shop.store.get(digest), "an object of the store")
-
     # ---------------------------------------------------------------- the target
 
+    @_once
     def chip(self) -> Action:
         """The record of the target."""
         name = self.deployment.target
         path = self.shop.folders.targets / f"{name}.yaml"
         return Action("chip", {"name": name, "file": self._digest(path, "target")}, aside={"path": str(path)})
 
+    @_once
     def target(self) -> Target:
         """The target, read."""
-        if self._target is None:
-            from spatial.ir import wire
-            from spatial.target import Target
+        from spatial.ir import wire
+        from spatial.target import Target
 
-            self._target = wire.unpack(self.shop.store.get(self.get(self.chip())["target"]), Target)
-        return self._target
+        return wire.unpack(self.shop.store.get(self.get(self.chip())["target"]), Target)
 
     def _figures(self) -> dict[str, object]:
         """What of the target a layout depends on."""
@@ -88,11 +103,12 @@ class Pipeline:
 
     # ---------------------------------------------------------------- sources to graphs
 
+    @_once
     def lift(self, program: str) -> Action:
         """The graph of a program."""
         d = self.deployment
         params, aside = self._sources(program)
-        used = self.value(self.get(self._names(params, aside))["used"])
+        used = self.shop.value(self.get(self._names(params, aside))["used"])
         facts = {
             "sizes": {name: d.sizes[name] for name in used["sizes"]},
             "tables": {name: _table_facts(d.tables[name]) for name in used["tables"]},
@@ -123,6 +139,7 @@ class Pipeline:
 
     # ---------------------------------------------------------------- the agreement
 
+    @_once
     def agree(self) -> Action:
         """The layout of every table and weight."""
         d = self.deployment
@@ -134,17 +151,19 @@ class Pipeline:
         params = {"stored": stored, "dense": None if d.dense == "auto" else sorted(d.dense)}
         return Action("agree", params, inputs | {"target": self.get(self.chip())["target"]}, {"programs": called})
 
+    @_once
     def rows(self) -> dict[str, dict[str, Any]]:
         """What was agreed, by table."""
-        return self.value(self.get(self.agree())["rows"])
+        return self.shop.value(self.get(self.agree())["rows"])
 
     # ---------------------------------------------------------------- graphs to programs
 
+    @_once
     def lower(self, program: str) -> Action:
         """The program of a graph."""
         lifted = self.get(self.lift(program))
         params, aside = self._sources(program)
-        rows, names = self.rows(), self.value(lifted["tables"])
+        rows, names = self.rows(), self.shop.value(lifted["tables"])
         labels = [label for label, _ in cast("list[list[str]]", params["sources"])]
         return Action(
             "lower",
@@ -160,10 +179,11 @@ class Pipeline:
             },
         )
 
+    @_once
     def pages(self, program: str) -> dict[str, Action]:
         """The pages of each constant fill of a program, by tensor."""
         lowered = self.get(self.lower(program))
-        report = self.value(lowered["report"])
+        report = self.shop.value(lowered["report"])
         return {
             name: Action(
                 "page",
@@ -176,6 +196,7 @@ class Pipeline:
 
     # ---------------------------------------------------------------- weights
 
+    @_once
     def model(self) -> tuple[Path, ...]:
         """Where the files of the weight source lie; a packaged file that is nowhere: where fetching will put it."""
         source = self.deployment.weights.source
@@ -199,6 +220,7 @@ class Pipeline:
             raise Refused(Problem(what, why, "correct the pin, or the file", place))
         return digests
 
+    @_once
     def index(self) -> Action:
         """The tensors of the weight source."""
         source = self.deployment.weights.source
@@ -207,6 +229,7 @@ class Pipeline:
         files = self.file_digests(source)
         return Action("index", {"format": source.format, "files": files}, aside={"paths": self.model()})
 
+    @_once
     def pack(self, weight: str) -> Action:
         """A weight's pages. Raises Refused where no program reads it."""
         d = self.deployment
@@ -236,7 +259,7 @@ class Pipeline:
         from spatial.build.weight_files import files_of
         from spatial.build.weights import tensor_names
 
-        index = self.value(self.get(self.index())["index"])
+        index = self.shop.value(self.get(self.index())["index"])
         files = files_of(index, self.model())
         tensors = [index["tensors"][tensor] for tensor in tensor_names(d, weight, files)]
         kept = ("type", "shape", "columns_first", "sha256")
@@ -244,6 +267,7 @@ class Pipeline:
 
     # ---------------------------------------------------------------- one bundle
 
+    @_once
     def link(self) -> Action:
         """The linked bundle."""
         d = self.deployment
@@ -276,6 +300,7 @@ class Pipeline:
         named |= {"logits": g.logits[0], "stop": list(g.stop)}
         return [[role, named[role]] for role in sorted(named)]
 
+    @_once
     def certify(self) -> Action:
         """The certificate of the linked bundle."""
         link = self.link()

@@ -17,36 +17,36 @@ from doit.exceptions import TaskFailed  # pyright: ignore[reportMissingTypeStubs
 
 GOLDEN = Path("tests/data/smollm2/golden.json")
 GOLDEN_DEPLOYMENT = "llama-reference"
+SPEC = Path(f"deployments/{GOLDEN_DEPLOYMENT}.yaml")
 
 
 def task_test() -> dict[str, Any]:
     """Ruff, pyright and the tests."""
-    return _tools("test", ["ruff", "check", "."], ["pyright"], ["pytest", "-n", "auto", "tests"])
+    return _tools(["-m", "ruff", "check", "."], ["-m", "pyright"], ["-m", "pytest", "-n", "auto", "tests"])
 
 
 def task_bench() -> dict[str, Any]:
-    """What builds and simulations cost, measured and printed."""
-    return _tools("bench", ["pytest", "-m", "", "-s", "tests/benchmarks"])
+    """What building and simulating the real model costs, measured and printed."""
+    return _tools(["tests/benchmarks/llama.py"])
 
 
 def task_golden() -> Iterator[dict[str, Any]]:
     """The real model as built, held to golden figures of a prompt."""
     yield {"basename": "golden", "name": None, "doc": (task_golden.__doc__ or "").strip()}
-    for prompt in json.loads(GOLDEN.read_bytes())["prompts"] if GOLDEN.is_file() else ():
+    for prompt in json.loads(GOLDEN.read_bytes())["prompts"] if GOLDEN.is_file() and SPEC.is_file() else ():
         name = prompt["name"]
-        task = _tools("", ["pytest", "-m", "model", "-rA", f"tests/golden/test_golden.py::test_tokens[{name}]"])
+        task = _tools(["-m", "pytest", "-m", "model", "-rA", f"tests/golden/test_golden.py::test_tokens[{name}]"])
         yield {**task, "basename": "golden", "name": name, "task_dep": [f"deploy:{GOLDEN_DEPLOYMENT}"]}
 
 
-def _tools(doc: str, *commands: list[str]) -> dict[str, Any]:
+def _tools(*commands: list[str]) -> dict[str, Any]:
+    """A task that runs each of `commands` with this Python, always."""
     return {"actions": [(_run, [list(commands)])], "verbosity": 2, "io": {"capture": False}, "uptodate": [False]}
 
 
 def _run(commands: list[list[str]]) -> TaskFailed | None:
     """Run every command, whatever became of those before."""
     failed = [
-        command[0]
-        for command in commands
-        if subprocess.run([sys.executable, "-m", *command], check=False).returncode != 0
+        " ".join(command) for command in commands if subprocess.run([sys.executable, *command], check=False).returncode
     ]
-    return TaskFailed(f"{' and '.join(failed)} failed") if failed else None
+    return TaskFailed(f"failed: {'; '.join(failed)}") if failed else None

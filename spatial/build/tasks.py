@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from spatial.build import doit_support
 from spatial.build.actions import Action
@@ -39,6 +39,7 @@ __all__ = [
 """What a `dodo.py` imports; a repository of one's own needs nothing else."""
 
 Task = dict[str, Any]
+T = TypeVar("T")
 
 DEFAULT = "llama"
 """The deployment that is built where none is named."""
@@ -214,39 +215,31 @@ def _steps(
     basename: str, name: str, d: Deployment, actions: Callable[[Pipeline], Iterator[Action]], needs: list[str]
 ) -> Task:
     """The task of several actions, of which the first gives the key; each is asked for when those before are made."""
-    making, asking = Pipeline(world().shop, d), Pipeline(world().shop, d, make=False)
 
     def work() -> None:
+        making = Pipeline(world().shop, d)
         for action in actions(making):
             making.get(action)
 
-    def key() -> Key:
+    def key(asking: Pipeline) -> Key:
         return next(actions(asking)).key
 
-    def whole() -> bool:
+    def whole(asking: Pipeline) -> bool:
         return all(asking.get(action) for action in actions(asking))
 
-    return _task(basename, name, work, UpToDate(_or_none(key), _or_false(whole)), needs)
+    return _task(basename, name, work, _fresh(d, key, whole), needs)
 
 
-def _or_none(key: Callable[[], Key]) -> Callable[[], Key | None]:
-    def ask() -> Key | None:
+def _fresh(d: Deployment, key: Callable[[Pipeline], Key], whole: Callable[[Pipeline], bool]) -> UpToDate:
+    """Whether a task may be skipped, asked of the files as they are then; what cannot be answered yet is to be run."""
+
+    def ask(question: Callable[[Pipeline], T], otherwise: T) -> T:
         try:
-            return key()
+            return question(Pipeline(world().shop, d, make=False))
         except (NotMade, SpatialError):
-            return None  # the work will say what is wrong
+            return otherwise  # the work will say what is wrong
 
-    return ask
-
-
-def _or_false(whole: Callable[[], bool]) -> Callable[[], bool]:
-    def ask() -> bool:
-        try:
-            return whole()
-        except (NotMade, SpatialError):
-            return False
-
-    return ask
+    return UpToDate(lambda: ask(key, None), lambda: ask(whole, False))
 
 
 def _fail(error: SpecError) -> None:
@@ -303,5 +296,4 @@ def _publish(d: Deployment) -> Mapping[str, Any]:
 
 
 def _published(d: Deployment) -> UpToDate:
-    asking = Pipeline(world().shop, d, make=False)
-    return UpToDate(_or_none(lambda: Publication(asking).key), _or_false(lambda: Publication(asking).whole()))
+    return _fresh(d, lambda pipeline: Publication(pipeline).key, lambda pipeline: Publication(pipeline).whole())

@@ -10,8 +10,10 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from spatial.build.actions import Action, perform
+from spatial.build.canonical import decode
 from spatial.build.executor import Executor, Inline, Pool
 from spatial.build.stat_cache import StatCache
 from spatial.build.store import Store
@@ -67,6 +69,7 @@ class Workshop:
         self._executor = executor
         self._lock = threading.Lock()
         self._known: dict[str, dict[str, str]] = {}
+        self._values: dict[str, Any] = {}
 
     @property
     def executor(self) -> Executor:
@@ -96,9 +99,11 @@ class Workshop:
             self._known[action.key.digest] = found
         return found
 
-    def forget(self) -> None:
-        """Look again at the store from here on."""
-        self._known.clear()
+    def value(self, digest: str) -> Any:
+        """The canonical value that is object `digest` of the store, read once; not to be changed. Raises Damaged."""
+        if digest not in self._values:
+            self._values[digest] = decode(self.store.get(digest), "an object of the store")
+        return self._values[digest]
 
     def close(self) -> None:
         """End the processes, and keep the digests learnt."""

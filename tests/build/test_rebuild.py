@@ -34,6 +34,7 @@ def compiler() -> Iterator[dict[str, str]]:
     digests = {kind: f"{kind} as it was" for kind in FLOORS}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(actions, "compiler_digest", digests.__getitem__)
+        patch.setattr(actions, "known_compiler", digests.__getitem__)
         yield digests
 
 
