@@ -3,12 +3,14 @@
 A program is executed once, symbolically: every loop body runs for one symbolic iteration and is then closed over all
 of them. In reading order:
 
-    values, arith, exact     symbolic scalars and tensors; LOGOS arithmetic on them; correctly rounded functions
+    values, arith, walk      symbolic scalars and tensors; LOGOS arithmetic on them
+    rewrite, writes          substitution; one more piece over a tensor
     bounds, solve            what is proved of integers; can accesses meet, who wrote an element
+    exact, fills             natives and build-time constants, correctly rounded
     facts, state, machine    what a spec declares; variables; guards and the proof that accesses are in range
     expressions, execute     the language
     loops, nests, blocks     a loop as a nest of independent iterations, or as a block of instances
-    reductions, close_*      what a loop leaves in the variables it carries
+    carries, reductions, combine, close_*    what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
     boxes, inside, emit      canonical boxes; the last range check; records and numbers
     lifter                   the way through: `lift`

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from spatial.lift.loops import Loop, assigned_cells, inductions, item_value
 from spatial.lift.machine import Machine
 from spatial.lift.rewrite import Substitution
+from spatial.lift.solve import element
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, whole_of
 from spatial.lift.values import (
     BlockValue,
     Final,
+    Get,
     Inner,
     Instance,
     Made,
@@ -182,9 +184,6 @@ def _check_whole(m: Machine, s: Slot, made: Tensor, loop: Loop) -> None:
 
 def _learn(m: Machine, entry: Tensor, made: Tensor, loop: Loop) -> None:
     """What the remade tensor's extents say about slices of weights whose shape is not known yet."""
-    from spatial.lift.solve import element
-    from spatial.lift.values import Get
-
     if made.dims is None or None in made.dims:
         return
     index = tuple(Sym("k", d) for d in made.dims)

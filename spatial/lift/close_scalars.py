@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from spatial.lift.bounds import at_least_zero
+from spatial.lift.carries import Carry, Closing
 from spatial.lift.combine import combined
 from spatial.lift.reductions import Term, match
 from spatial.lift.rewrite import Substitution
 from spatial.lift.state import NotLifted, Poison, Seq
 from spatial.lift.values import TRUE, Get, Lin, Node, Op, Sym, constant, fold, free_of, integer, plus
-
-if TYPE_CHECKING:
-    from spatial.lift.nests import Carry, Closing
 
 
 def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
+from spatial.lift.carries import Carry, Closing, length_of
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
 from spatial.lift.reductions import Term, match
@@ -31,9 +31,6 @@ from spatial.lift.values import (
 )
 from spatial.lift.walk import reads_below
 from spatial.lift.writes import put
-
-if TYPE_CHECKING:
-    from spatial.lift.nests import Carry, Closing
 
 
 @dataclass(eq=False)
@@ -289,8 +286,6 @@ def _check_apart(w: Written, c: Closing) -> None:
 
 def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
     """A sequence that grew by the same number of items every iteration."""
-    from spatial.lift.nests import length_of
-
     k = w.carry
     assert isinstance(k.entry, Seq)
     if not at_least_zero(c.trip, c.known):

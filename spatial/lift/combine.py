@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
+from spatial.lift.carries import Carry, Closing
 from spatial.lift.reductions import Term
 from spatial.lift.rewrite import Substitution
 from spatial.lift.state import NotLifted
@@ -26,9 +26,6 @@ from spatial.lift.values import (
     raw_op,
     scale,
 )
-
-if TYPE_CHECKING:
-    from spatial.lift.nests import Carry, Closing
 
 _WORST = {"max": -math.inf, "min": math.inf}
 

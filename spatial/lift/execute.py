@@ -132,10 +132,8 @@ class Executor:
         changed = self.rewind(start)
         if first is not None:
             return True, self.returned(condition, first, changed, s, rest, scope, n)
-        done, second = self.under(arith.negate(condition), lambda: self.branch(s, (), scope, n + 1))
-        if done:
+        if self.under(arith.negate(condition), lambda: self.branch(s, (), scope, n + 1))[0]:
             raise NotLifted("a function returns on one branch only", "return from both, or after the branch", s.span)
-        del second
         other = self.rewind(start)
         for cell in (*changed, *(c for c in other if c not in changed)):
             before = cell.value

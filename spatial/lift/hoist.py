@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from spatial.lift.arith import rebuild
 from spatial.lift.bounds import is_affine
 from spatial.lift.rewrite import Substitution
+from spatial.lift.solve import lands
 from spatial.lift.state import NotLifted, Site
 from spatial.lift.units import Mapper, Unit, Units
 from spatial.lift.values import (
@@ -269,8 +271,6 @@ def _replace(node: Node, change: dict[Fold, Node]) -> Node:
 
 
 def _same_or(node: Op, args: tuple[Node, ...]) -> Node:
-    from spatial.lift.arith import rebuild
-
     return node if args == node.args else rebuild(node.fn, args, node.kind)
 
 
@@ -337,8 +337,6 @@ def _plain(piece: Piece) -> Piece:
     """A fill's piece with the fills it reads put in their place."""
 
     def inline(tensor: Tensor, index: tuple[Node, ...]) -> Node:
-        from spatial.lift.solve import lands
-
         if isinstance(tensor, Unit):
             own = _plain(tensor.pieces[0])
             point = lands(own, index)

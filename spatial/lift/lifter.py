@@ -15,8 +15,9 @@ from spatial.errors import nearest
 from spatial.ir.graph import Lifted, Missing
 from spatial.lift.arith import Undefined, nonneg
 from spatial.lift.canonical import Roots, canonical_graph
-from spatial.lift.execute import Executor, binder
+from spatial.lift.execute import Executor
 from spatial.lift.facts import Facts
+from spatial.lift.loops import assigned_names
 from spatial.lift.machine import Machine
 from spatial.lift.state import Cell, NotLifted, Poison, Seq, WrongKind
 from spatial.lift.values import Node, Source, combine, get, integer, plus
@@ -114,14 +115,12 @@ def _execute(
             machine.calls.clear()
             if not problem.silent:
                 refused.append(problem)
-            _poison(machine, executor, statement)
+            _poison(machine, statement)
     return Executed(machine, tuple(refused), machine.order)
 
 
-def _poison(machine: Machine, executor: Executor, statement: syntax.Stmt) -> None:
+def _poison(machine: Machine, statement: syntax.Stmt) -> None:
     """What a refused statement would have bound is not to be read."""
-    from spatial.lift.loops import assigned_names
-
     names = assigned_names((statement,), machine)
     if isinstance(statement, syntax.Let):
         machine.globals.names[statement.name] = Cell(statement.name, Poison(), top=True)
@@ -129,7 +128,6 @@ def _poison(machine: Machine, executor: Executor, statement: syntax.Stmt) -> Non
         cell = machine.globals.names.get(name)
         if cell is not None:
             machine.assign(cell, Poison())
-    del executor
 
 
 def _learned(machine: Machine) -> dict[str, tuple[int, ...]]:
@@ -264,6 +262,3 @@ def _sum(machine: Machine, text: str) -> Node | None:
                 return None
         at = m.end()
     return total
-
-
-__all__ = ["Executed", "binder", "lift"]

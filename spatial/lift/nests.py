@@ -9,74 +9,22 @@ loop is no nest. The tests are those of `solve`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
+from spatial.lift.carries import Carry, Closing, length_of
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.loops import Loop, assigned_cells, inductions, item_value, pushed_names
-from spatial.lift.machine import guard_of
+from spatial.lift.machine import Access, guard_of
 from spatial.lift.rewrite import Substitution
-from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Site, Value, whole_of
-from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, combine, int_constant, integer, parts, plus, scale
-from spatial.logos.syntax import NO_SPAN, Span
+from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
+from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, combine, int_constant, integer, parts, scale
 
 if TYPE_CHECKING:
     from spatial.lift.execute import Executor
-
-
-@dataclass(eq=False)
-class Carry:
-    """A variable the loop may change: its value before, a stand-in as an iteration begins, its value as one ends."""
-
-    cell: Cell
-    entry: Value
-    start: Sym | Start
-    exit: Value
-    final: Value | None = None
-    order: int = 0
-    """Its place in the order of completion."""
-    growth: int = 0
-    """Items an iteration adds to a sequence."""
-    closed: bool = False
-    loop: Span = NO_SPAN
-
-    @property
-    def span(self) -> Span:
-        """The statement that changed it last."""
-        return self.cell.span or self.loop
-
-    @property
-    def site(self) -> Site:
-        """What a reduction into it is called."""
-        return Site(self.cell.name, self.span)
-
-
-@dataclass(eq=False)
-class Closing:
-    """A loop being closed: its variable, guard and count, and what stands for the stand-ins so far."""
-
-    v: Sym
-    trip: Node
-    guard: Node
-    known: tuple[Node, ...]
-    span: Span
-    carries: list[Carry]
-    nodes: dict[Sym, Node]
-    tensors: dict[Start, object]
-
-    @property
-    def last(self) -> Node | None:
-        """The number of the last iteration, if there surely is one and it is known."""
-        n = int_constant(self.trip)
-        return plus(self.trip, -1) if n is not None and n > 0 else None
-
-    @property
-    def runs(self) -> bool:
-        """Whether the loop surely runs at least once."""
-        return at_least_zero(plus(self.trip, -1), self.known)
 
 
 class Divided(Exception):
@@ -213,7 +161,7 @@ def _stand_in(ex: Executor, cell: Cell, value: Value, pushed: bool, loop: Loop) 
             return None
 
 
-def _close(ex: Executor, c: Closing, inside: Sequence[object], counters: Sequence[tuple[Cell, Node, int]]) -> None:
+def _close(ex: Executor, c: Closing, inside: Sequence[Access], counters: Sequence[tuple[Cell, Node, int]]) -> None:
     """Replaces every stand-in, and gives the variables their values after the loop."""
     m = ex.m
     known = at_least_zero(c.trip, c.known)
@@ -223,7 +171,7 @@ def _close(ex: Executor, c: Closing, inside: Sequence[object], counters: Sequenc
         else:
             m.assign(cell, combine(entry, scale(c.trip, step)))
     _inductions(c)
-    change = Substitution(c.nodes, c.tensors)  # type: ignore[arg-type]
+    change = Substitution(c.nodes, c.tensors)
     for carry in c.carries:
         match carry.exit:
             case Node():
@@ -236,9 +184,9 @@ def _close(ex: Executor, c: Closing, inside: Sequence[object], counters: Sequenc
     close_scalars(c, reads)
     for carry in c.carries:
         m.assign(carry.cell, carry.final if carry.final is not None else carry.exit)
-    whole = Substitution(c.nodes, c.tensors, reads)  # type: ignore[arg-type]
+    whole = Substitution(c.nodes, c.tensors, reads)
     starts = {carry.start for carry in c.carries}
-    m.resume(inside, whole)  # type: ignore[arg-type]
+    m.resume(inside, whole)
     for access in m.accesses:
         if access.index.free & starts:
             raise NotLifted(
@@ -294,16 +242,3 @@ def _inductions(c: Closing) -> None:
                 c.nodes[start.length] = combine(length_of(carry.entry), c.v, step)
                 carry.growth = step
                 progress = True
-
-
-def length_of(value: Seq) -> Node:
-    """The length of a sequence before a loop."""
-    if value.tensor.length is not None:
-        return value.tensor.length
-    dims = value.dims
-    if not dims or dims[0] is None:
-        raise NotLifted("the length of a sequence that grows is not known", "", None, "write")
-    return integer(dims[0])
-
-
-__all__ = ["Carry", "Closing", "Made", "length_of", "run_nest"]
