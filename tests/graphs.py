@@ -447,6 +447,14 @@ def products(draw: st.DrawFn) -> Drawn:
         a_dims = [*([] if m is None else [m]), heads * k]
     else:
         a_at, a_dims = [*head, *rows, v["k"]], [*([heads] if groups else []), *([] if m is None else [m]), k]
+    # Now and then a part of the reduced axis, away from both ends of the tables.
+    shift = draw(st.sampled_from((0, 0, 0, 32 if quantised else 5)))
+
+    def parted(indices: list[Index], dims: list[int]) -> tuple[list[Index], list[int]]:
+        moved: list[Index] = [v["k"] + shift if i == v["k"] else i for i in indices]
+        return moved, [n + 2 * shift if i == v["k"] else n for i, n in zip(indices, dims, strict=True)]
+
+    a_at, a_dims = parted(a_at, a_dims)
     a = make.table(a_dims, kind, "input", bounds)
     if groups:
         matrix = draw(st.sampled_from(("knh", "nk", "kn")))
@@ -460,6 +468,7 @@ def products(draw: st.DrawFn) -> Drawn:
     else:
         stored_nk = quantised or draw(st.booleans())
         b_at, b_dims = ([v["n"], v["k"]], [n, k]) if stored_nk else ([v["k"], v["n"]], [k, n])
+    b_at, b_dims = parted(b_at, b_dims)
     layer = draw(st.booleans())
     if layer:
         b_at, b_dims = [1, *b_at], [2, *b_dims]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from evaluate import SLACK, Exactness, Held, evaluate
 from graphs import Drawn
-from support import REFERENCE
+from support import MOVES, REFERENCE
 
 from spatial.ir.graph import Graph, Lifted
 from spatial.ir.program import Program
@@ -17,10 +17,13 @@ from spatial.numerics import Array, round_to
 from spatial.select.layouts import Request, TableLayout, agree, statements_of
 from spatial.simulate.memory import Memory
 from spatial.simulate.run import run_program
-from spatial.target import Target
+from spatial.target import Engine, Target
 
 SMALL = replace(REFERENCE, name="small", columns=2, rows=3, scratch=65_536)
 """A chip so small that plans are pressed."""
+
+LONE = replace(SMALL, name="lone", engines=(Engine("mover", MOVES), REFERENCE.engines[-1]))
+"""The same with one engine that moves pages, so that loads wait for stores."""
 
 EXACTNESS = {"f32": Exactness(2.0**-24), "tf32": Exactness(2.0**-24, 2.0**-11), "bf16": Exactness(2.0**-24, 2.0**-8)}
 
@@ -41,17 +44,23 @@ def lowered(case: Drawn, target: Target, options: Options | None = None) -> Prog
 def tables_of(case: Drawn) -> dict[str, Array]:
     """Seeded inputs, weights and state by name, in the tensors' dims; floats as storage rounds them."""
     rng = np.random.default_rng(case.seed)
+    side = case.seed // 2 % 3 - 1  # below zero, around it, above it: a stray zero shows in an extremum
     out: dict[str, Array] = {}
     for tensor in case.graph.tensors:
         if tensor.role not in ("input", "weight", "state"):
             continue
         if tensor.kind == "int":
             low, high = tensor.range or (-9, 9)
+            if side < 0 and low < 0:
+                high = min(high, -1)
+            if side > 0 and high > 0:
+                low = max(low, 1)
             out[tensor.name] = rng.integers(low, high + 1, tensor.dims)
             continue
-        values = rng.standard_normal(tensor.dims) * (0.3 if tensor.role == "weight" else 1.0)
-        if case.seed % 3 == 0:  # many equal values
+        values = rng.standard_normal(tensor.dims) + 4 * side
+        if case.seed % 2:  # many equal values
             values = np.round(values * 2) / 2
+        values = values * (0.3 if tensor.role == "weight" else 1.0)
         out[tensor.name] = np.asarray(values, np.float32)
     return out
 

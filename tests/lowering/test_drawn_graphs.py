@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from graphs import Drawn, Shape, blocks, decoder, interleaved, maps, products, reductions, writes
+from graphs import Drawn, Shape, blocks, chains, decoder, interleaved, maps, products, reductions, writes
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from running import SMALL, differences, lowered, outcome
+from running import LONE, SMALL, differences, lowered, outcome
 from support import REFERENCE, TF32
 
 from spatial.check import check_program
@@ -80,7 +80,7 @@ def hold(case: Drawn, target: Target) -> bool:
     return True
 
 
-TARGETS = st.sampled_from((REFERENCE, TF32, SMALL))
+TARGETS = st.sampled_from((REFERENCE, TF32, SMALL, LONE))
 FAMILIES = {
     "maps": (maps(), 50, 0.1),
     "interleaved": (interleaved(), 30, 0.0),
@@ -88,6 +88,7 @@ FAMILIES = {
     "reductions": (reductions(), 60, 0.02),
     "products": (products(), 60, 0.02),
     "blocks": (blocks(), 20, 0.0),
+    "chains": (chains(), 40, 0.0),
 }
 """Of each family the graphs, how many are drawn, and which part of them may be refused."""
 
