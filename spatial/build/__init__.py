@@ -11,6 +11,11 @@
     weight_files, fills, weights       tensors as float32; seeded ones; the values of a weight, and its Q8_0 form
     executor, lock, doit_support       where work runs; one build at a time; what doit needs from us
     publish, layout                    writing and reading a deployment as an OCI image layout
+    pack, link, image                  values as raw pages; programs over one memory; a bundle as blobs
+    steps                              each step of a build, from bytes to bytes
+    actions, workshop, pipeline        a step with its key; where work is done; what each part is made from
+    deploying, artifacts               what is published; reading it, or a single file, for a command
+    tasks, quality                     doit's tasks: builds; tests, benchmarks and golden figures
 
 Modules that the task creators import load nothing heavy: numpy, gguf and the compiler are imported inside functions, so
 that `doit list` stays instant.

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from spatial.cli.options import parse
-from spatial.errors import Bug, SpatialError
+from spatial.errors import Bug, EnvironmentFault, SpatialError
 
 INTERRUPTED = 130
 
@@ -46,6 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has had enough; nothing more can be told on that side.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (OSError, MemoryError) as error:
+        if options.debug:
+            traceback.print_exc()
+        print(EnvironmentFault(f"{error or 'out of memory'}", "", "check files, disk and memory"), file=sys.stderr)
+        return EnvironmentFault.exit_code
     except RecursionError as error:
         return _fault(error, options.debug)
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
