@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,27 @@ def _allowed(here: str, there: str, name: str) -> bool:
     return here in FLOORS and there in FLOORS and FLOORS.index(there) < FLOORS.index(here)
 
 
+def circle(sources: Mapping[str, str]) -> list[str]:
+    """Modules that import each other in a circle, local imports and those for types counted; [] if none do.
+
+    `sources`: the text of each module, by a name as in `imported`. A package's own file counts where it is named.
+    """
+    names = {module.removesuffix(".__init__"): module for module in sources}
+    graph: dict[str, set[str]] = {}
+    for module, source in sources.items():
+        found = graph.setdefault(module, set())
+        for _, name in imported(module, source):
+            while name and name not in names:
+                name = name.rpartition(".")[0]
+            if name:
+                found.add(names[name])
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 _FOLDERS = "home|root|work|tmp|mnt|Users|opt|srv"
 _HOSTS = ("pypi.org", "pypi.io", "pythonhosted.org", "huggingface.co", "anaconda.org", "crates.io")
 _NOT_OURS = re.compile(
@@ -153,6 +175,10 @@ def test_imports_go_down_the_floors(path: Path) -> None:
         assert not list(imported("spatial.__init__", (ROOT / path).read_text()))
     else:
         assert upward(_module(path), (ROOT / path).read_text()) == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert circle({_module(path): (ROOT / path).read_text() for path in PACKAGE}) == []
 
 
 def test_every_part_of_the_package_stands_on_a_floor_that_its_docstring_lists() -> None:
@@ -222,6 +248,35 @@ def test_an_import_that_goes_up_is_found(module: str, source: str) -> None:
 )
 def test_an_import_that_goes_down_is_let_be(module: str, source: str) -> None:
     assert upward(module, source) == []
+
+
+FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
+
+
+@pytest.mark.parametrize(
+    ("back", "long"),
+    [
+        ("from spatial.lift.a import A", 3),
+        ("def f():\n    from spatial.lift import a\n    return a", 3),
+        (f"{FOR_TYPES}from .a import A", 3),
+        ("import spatial.lift.c as c", 2),
+        ("from spatial.lift import c", 2),
+        ("from .. import lift", 3),
+    ],
+)
+def test_a_circle_of_imports_is_found(back: str, long: int) -> None:
+    sources = {
+        "spatial.lift.__init__": "from spatial.lift.a import A",
+        "spatial.lift.a": "from spatial.lift.b import B",
+        "spatial.lift.b": "from spatial.lift.c import C",
+        "spatial.lift.c": "from spatial.errors import SourceError",
+        "spatial.errors": "",
+    }
+    assert circle(sources) == []
+    found = circle({**sources, "spatial.lift.c": back})
+    assert found[0] == found[-1]
+    assert set(found) <= set(sources)
+    assert len(found) >= long
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ of them. In reading order:
     bounds, solve            what is proved of integers; can accesses meet, who wrote an element
     exact, fills             natives and build-time constants, correctly rounded
     facts, state, machine    what a spec declares; variables; guards and the proof that accesses are in range
-    expressions, execute     the language
-    loops, nests, blocks     a loop as a nest of independent iterations, or as a block of instances
+    expressions              the language's expressions
+    changes, loops           what a body may change; a loop's record, and who runs its body
+    nests, blocks            a loop as a nest of independent iterations, or as a block of instances
+    repeats, execute         the choice between the two; the language's statements
     carries, reductions, combine, close_*    what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
     boxes, inside, emit      canonical boxes; the last range check; records and numbers

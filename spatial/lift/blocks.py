@@ -7,9 +7,8 @@ changes a sequence item by item is a recurrence, not a block.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from spatial.lift.loops import Loop, assigned_cells, inductions, item_value
+from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value
 from spatial.lift.machine import Machine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import element
@@ -31,9 +30,6 @@ from spatial.lift.values import (
 )
 from spatial.lift.writes import copy_of
 
-if TYPE_CHECKING:
-    from spatial.lift.execute import Executor
-
 
 @dataclass(eq=False)
 class Slot:
@@ -44,7 +40,7 @@ class Slot:
     inner: Inner
 
 
-def run_block(ex: Executor, loop: Loop, scope: Scope, trip: int) -> None:
+def run_block(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
     """Executes a loop as a block of `trip` instances; raises `NotLifted` where it is none."""
     m = ex.m
     b = Instance(trip)

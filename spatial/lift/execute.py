@@ -1,4 +1,4 @@
-"""Statements, executed once each for all iterations; loops are handed to `nests` and `blocks`.
+"""Statements, executed once each for all iterations; loops are handed to `repeats`.
 
 Functions are inlined. A branch whose condition is not known is executed both ways and merged: scalars by selection,
 writes under a guard.
@@ -12,8 +12,8 @@ from typing import TypeVar
 from spatial.lift import arith
 from spatial.lift.arith import Undefined
 from spatial.lift.expressions import Evaluator
-from spatial.lift.loops import run_repeat, run_repeat_in, run_while
 from spatial.lift.machine import Machine
+from spatial.lift.repeats import run_repeat, run_repeat_in, run_while
 from spatial.lift.state import Cell, Nothing, NotLifted, Poison, Scope, Seq, Value, whole_of
 from spatial.lift.values import Made, Node, Piece, Source, Start, Sym, Tensor, get, int_constant, plus
 from spatial.lift.writes import guarded, put

@@ -15,9 +15,9 @@ from spatial.errors import nearest
 from spatial.ir.graph import Lifted, Missing
 from spatial.lift.arith import Undefined, nonneg
 from spatial.lift.canonical import Roots, canonical_graph
+from spatial.lift.changes import assigned_names
 from spatial.lift.execute import Executor
 from spatial.lift.facts import Facts
-from spatial.lift.loops import assigned_names
 from spatial.lift.machine import Machine
 from spatial.lift.state import Cell, NotLifted, Poison, Seq, WrongKind
 from spatial.lift.values import Node, Source, combine, get, integer, plus
@@ -121,7 +121,7 @@ def _execute(
 
 def _poison(machine: Machine, statement: syntax.Stmt) -> None:
     """What a refused statement would have bound is not to be read."""
-    names = assigned_names((statement,), machine)
+    names = assigned_names((statement,), machine.program)
     if isinstance(statement, syntax.Let):
         machine.globals.names[statement.name] = Cell(statement.name, Poison(), top=True)
     for name in names:

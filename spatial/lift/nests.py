@@ -10,21 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
 from spatial.lift.carries import Carry, Closing, length_of
+from spatial.lift.changes import pushed_names
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
-from spatial.lift.loops import Loop, assigned_cells, inductions, item_value, pushed_names
+from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value
 from spatial.lift.machine import Access, guard_of
 from spatial.lift.rewrite import Substitution
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
 from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, combine, int_constant, integer, parts, scale
-
-if TYPE_CHECKING:
-    from spatial.lift.execute import Executor
 
 
 class Divided(Exception):
@@ -35,7 +32,7 @@ class Divided(Exception):
         self.by = by
 
 
-def run_nest(ex: Executor, loop: Loop, scope: Scope, extent: int) -> None:
+def run_nest(ex: Runner, loop: Loop, scope: Scope, extent: int) -> None:
     """Executes and closes a loop; raises `NotLifted` where it is no nest (the caller undoes)."""
     m = ex.m
     mark = m.mark()
@@ -50,14 +47,14 @@ def run_nest(ex: Executor, loop: Loop, scope: Scope, extent: int) -> None:
     raise NotLifted("the loop changes a variable between Int and Float", "start it as 0.0", loop.span)
 
 
-def _attempt(ex: Executor, loop: Loop, scope: Scope, extent: int) -> bool:
+def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     """One execution; False if a carried variable turned out a Float (noted for the next)."""
     m = ex.m
     v = Sym(loop.name or "n", extent)
     trip = integer(extent) if loop.parts else loop.trip
     guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
     steps = {} if loop.parts else inductions(ex, loop.body, scope)
-    pushed = pushed_names(loop.body, m)
+    pushed = pushed_names(loop.body, m.program)
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
@@ -113,7 +110,7 @@ def _attempt(ex: Executor, loop: Loop, scope: Scope, extent: int) -> bool:
     return True
 
 
-def _run_inner(ex: Executor, loop: Loop, scope: Scope, v: Sym) -> None:
+def _run_inner(ex: Runner, loop: Loop, scope: Scope, v: Sym) -> None:
     """The inner of the two loops a divided loop is run as."""
     first = combine(loop.first or integer(0), v, loop.parts)
     run_nest(ex, replace(loop, trip=integer(loop.parts), first=first, parts=0), scope, loop.parts)
@@ -142,7 +139,7 @@ def quotient_step(atom: Node, v: Sym) -> int:
             return 0
 
 
-def _stand_in(ex: Executor, cell: Cell, value: Value, pushed: bool, loop: Loop) -> Sym | Start | None:
+def _stand_in(ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop) -> Sym | Start | None:
     """What a carried variable is as an iteration begins."""
     m = ex.m
     match value:
@@ -161,7 +158,7 @@ def _stand_in(ex: Executor, cell: Cell, value: Value, pushed: bool, loop: Loop) 
             return None
 
 
-def _close(ex: Executor, c: Closing, inside: Sequence[Access], counters: Sequence[tuple[Cell, Node, int]]) -> None:
+def _close(ex: Runner, c: Closing, inside: Sequence[Access], counters: Sequence[tuple[Cell, Node, int]]) -> None:
     """Replaces every stand-in, and gives the variables their values after the loop."""
     m = ex.m
     known = at_least_zero(c.trip, c.known)

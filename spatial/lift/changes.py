@@ -1,0 +1,69 @@
+"""Which variables a body of statements may change, told from its text and that of the functions it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spatial.logos import syntax
+
+
+def assigned_names(
+    body: Sequence[syntax.Stmt], program: syntax.Program, seen: frozenset[str] = frozenset()
+) -> list[str]:
+    """Names that the body, and the functions it calls, may assign or change in place; in the order of the text."""
+    found: dict[str, None] = {}
+    for s in syntax.statements(tuple(body)):
+        match s:
+            case syntax.Set(name):
+                found[name] = None
+            case syntax.SetItem(place):
+                found[syntax.root_name(place) or ""] = None
+            case syntax.Push(_, place) | syntax.Pop(place):
+                found[syntax.root_name(place) or ""] = None
+            case _:
+                pass
+        for call in _calls(s):
+            found.update(dict.fromkeys(_changed_by(call, program, seen)))
+    return list(found)
+
+
+def pushed_names(body: Sequence[syntax.Stmt], program: syntax.Program, seen: frozenset[str] = frozenset()) -> set[str]:
+    """Names of sequences that the body, or a function it calls, may lengthen."""
+    found: set[str] = set()
+    for s in syntax.statements(tuple(body)):
+        if isinstance(s, syntax.Push | syntax.Pop):
+            found.add(syntax.root_name(s.place) or "")
+        for call in _calls(s):
+            function = program.function(call.function)
+            if not isinstance(function, syntax.Function) or call.function in seen:
+                continue
+            inner = pushed_names(function.body, program, seen | {call.function})
+            own = {p.name for p in function.params}
+            found |= inner - own
+            found |= {root for p, a in zip(function.params, call.args, strict=False)
+                      if p.name in inner and (root := syntax.root_name(a))}  # fmt: skip
+    return found
+
+
+def _calls(s: syntax.Stmt) -> Iterator[syntax.Call]:
+    for e in syntax.expressions(s):
+        for node in syntax.walk(e):
+            if isinstance(node, syntax.Call):
+                yield node
+
+
+def _changed_by(call: syntax.Call, program: syntax.Program, seen: frozenset[str]) -> list[str]:
+    function = program.function(call.function)
+    if not isinstance(function, syntax.Function) or call.function in seen:
+        return []
+    inner = assigned_names(function.body, program, seen | {call.function})
+    own = {p.name for p in function.params} | _bound(function.body)
+    changed = [name for name in inner if name not in own]
+    for p, a in zip(function.params, call.args, strict=False):
+        if p.mutable and p.name in inner:
+            changed.append(syntax.root_name(a) or "")
+    return changed
+
+
+def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
+    return {s.name for s in body if isinstance(s, syntax.Let)}
