@@ -8,7 +8,7 @@ Knows no file and no spec.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Refused, SpatialError, Unsupported
@@ -23,6 +23,7 @@ from spatial.passes.intervals import prove
 from spatial.select.layouts import TableLayout, store_all
 from spatial.select.pieces import Stored
 from spatial.select.section import select
+from spatial.select.staging import staged
 from spatial.target import Target
 
 Lookup = Callable[[Body], Body | None]
@@ -87,6 +88,11 @@ class ProgramLowering:
         named = [f"{_place(m)}`{m.binder}` ({m.kind}): {m.why}" for m in self.missing[:NAMED]]
         more = len(self.missing) - NAMED
         tail = [f"and {more} more"] if more > 0 else []
+        if not self.lowered:
+            lifted = self.statements - len(self.missing)
+            return f"lifted {lifted} of {self.statements} statements, lowered none; not lifted: " + "; ".join(
+                named + tail
+            )
         return f"lowered {self.lowered} of {self.statements} statements; not lowered: " + "; ".join(named + tail)
 
 
@@ -105,6 +111,7 @@ class Lowering:
     target: Target
     options: Options
     stored: dict[int, Stored]
+    tables: frozenset[str]
     done: dict[Body, Body] = field(default_factory=dict[Body, Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
     missing: list[g.Missing] = field(default_factory=list[g.Missing])
@@ -144,6 +151,12 @@ class Lowering:
     def narrowed(self, statement: g.Statement, body: Body) -> Body:
         """The template with what it is proved to store into an integer tensor declared, for it and later sections."""
         stored = self.stored[statement.out]
+        if statement.over is not None and stored.name not in self.tables:
+            raise Refused(
+                "a tensor that is no table of the deployment is written in part",
+                "what a program makes is stored whole; only state keeps what is not written",
+                "declare it as state, or make the whole tensor anew",
+            )
         interval = prove(body, self.target).get("out") if stored.is_int else None
         if interval is None:
             return body
@@ -175,27 +188,28 @@ def lower(
     options = options or Options()
     graph = lifted.graph
     if graph is None:
-        done = lifted.statements - len(lifted.missing)
-        return ProgramLowering(None, lifted.statements, done, 0, lifted.missing, (), ())
+        return ProgramLowering(None, lifted.statements, 0, 0, lifted.missing, (), ())
     graph = settle(graph)
-    work = Lowering(target, options, store_all(graph, tables, target))
+    numbers = {owner: number for number, owner in enumerate(_owners(graph))}
+    number = len(numbers)
+    put = staged(graph)
+    graph = put.graph
+    state = frozenset(name for name, _, _ in graph.state)
+    work = Lowering(target, options, store_all(graph, tables, target), state)
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
-    number = 0
-    for n, node in enumerate(graph.nodes):
+    for node, owners in zip(graph.nodes, put.owners, strict=True):
         block = node if isinstance(node, g.Block) else None
         body = node.body if isinstance(node, g.Block) else (node,)
         if block is not None or not groups or groups[-1][0] is not None:
             groups.append((block, []))
-        for k, statement in enumerate(body):
-            origin = origins.get((n, k if block else -1))
-            section = work.section(statement, origin, number, block.trip if block else 1)
-            number += 1
+        for statement, owner in zip(body, owners, strict=True):
+            source = numbers.get(owner, number)
+            section = work.section(statement, origins.get(owner), source, block.trip if block else 1)
             if section is not None:
                 groups[-1][1].append(section)
-    missing = tuple(work.missing) + lifted.missing
+    missing = tuple({m.statement: m for m in reversed(work.missing)}.values())[::-1] + lifted.missing
     sections = sum(work.kinds.values())
-    state = tuple(name for name, _, _ in graph.state)
     tensors = {n: _tensor(graph, n, work.stored[n]) for n in range(len(graph.tensors))}
     program = None
     if not missing and lifted.statements:
@@ -212,13 +226,22 @@ def lower(
         lifted.statements - len(missing),
         sections,
         missing,
-        state,
-        state,
+        tuple(name for name, _, _ in graph.state),
+        tuple(name for name, _, _ in graph.state),
         tuple(sorted(work.kinds.items())),
         lifted.views,
         fills,
         work.planned,
     )
+
+
+def _owners(graph: g.Graph) -> Iterator[tuple[int, int]]:
+    """Every statement of a graph as (node, position in a block's body or -1)."""
+    for n, node in enumerate(graph.nodes):
+        if isinstance(node, g.Block):
+            yield from ((n, k) for k in range(len(node.body)))
+        else:
+            yield n, -1
 
 
 def _compose(

@@ -58,8 +58,9 @@ def test_a_refusal_names_six_and_counts_the_rest():
 def test_what_the_lifter_missed_is_missing_here_too():
     missing = (Missing(1, "y", "unrecognized", "it loops until a float is small", file="a.lg", line=3, column=1),)
     result = lower(Lifted(None, (), 3, 0, 0, 0, missing), {}, REFERENCE)
-    assert (result.statements, result.lowered, result.program) == (3, 2, None)
+    assert (result.statements, result.lowered, result.program) == (3, 0, None)
     assert result.missing == missing
+    assert result.refusal().startswith("lifted 2 of 3 statements, lowered none; not lifted: a.lg:3:1 `y` (")
 
 
 def test_a_source_without_tensor_statements_is_refused():
