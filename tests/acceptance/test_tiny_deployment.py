@@ -177,3 +177,12 @@ def test_a_page_at_a_time_gives_the_same_bytes(published: Published, chip: Chip,
     judge = Chip(published, Pagewise(chip.bundle.target, strategy))
     judge.put(before)
     same_bytes(judge.decode(11, 9), expected, "logits", *CACHES)
+
+
+def test_a_page_at_a_time_a_masked_chunk_gives_the_same_bytes(published: Published, chip: Chip) -> None:
+    """The whole prefill program, its last chunk not full."""
+    before = chip.prefill(PROMPT[:12], 0)
+    expected = chip.prefill(PROMPT[12:], 12)
+    judge = Chip(published, Pagewise(chip.bundle.target))
+    judge.put(before)
+    same_bytes(judge.prefill(PROMPT[12:], 12), expected, "logits", *CACHES)
