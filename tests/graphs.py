@@ -681,6 +681,9 @@ def blocks(draw: st.DrawFn) -> Drawn:
     # What the instance began with is read after what it hands on was made: two buffers are needed.
     late, new = draw(st.booleans()), make.made((trip, n))
     source = fn("sub", read(made, var(0)), read(inner if late else m, var(0)))
+    if draw(st.booleans()):  # the table is read where it is written, or where another instance wrote
+        where: Index = b if draw(st.booleans()) else draw(st.integers(0, trip - 1))
+        source = fn("add", source, read(old, where, var(0)))
     third = Statement(new, (Piece((n,), (), at(b, var(0)), source),), old)
     final, logged = make.made((n,)), make.made((trip, n))
     make.nodes.append(
@@ -749,3 +752,50 @@ def links(draw: st.DrawFn, make: Maker, pool: Sequence[int]) -> int:
             if draw(st.booleans()):
                 value = fn("tanh", value)
             return make.put(make.made([dims[n] for n in order]), Piece(dims, (), at(*kept), value))
+
+
+@st.composite
+def places(draw: st.DrawFn) -> Drawn:
+    """Tables written in place from whatever version of any of them: whole, in part, at a run-time row, in a block."""
+    make = Maker()
+    rows, cols = draw(st.sampled_from((2, 7, 33))), draw(st.sampled_from((1, 7, 32, 50)))
+    tables = [make.table((rows, cols), role="state") for _ in range(2)]
+    row = make.table((), "int", "input", (0, rows - 1))
+    now, seen = list(tables), list(tables)
+
+    def source(*indices: Index) -> Value:
+        x, y = (read(draw(st.sampled_from(seen)), *indices) for _ in range(2))
+        return fn(draw(st.sampled_from(("add", "sub", "min"))), x, fn("tanh", y))
+
+    for _ in range(draw(st.integers(1, 4))):
+        k = draw(st.integers(0, 1))
+        out = make.made((rows, cols))
+        match draw(st.sampled_from(("whole", "rows", "row", "moved", "sum", "guarded"))):
+            case "whole":
+                piece = Piece((rows, cols), (), at(var(0), var(1)), source(var(0), var(1)))
+            case "rows":
+                part = draw(st.integers(1, rows))
+                piece = Piece((part, cols), (), at(var(0) + (rows - part), var(1)), source(var(0), var(1)))
+            case "row":
+                piece = Piece((cols,), (), at(via(row), var(0)), source(via(row), var(0)))
+            case "moved":
+                piece = Piece((cols,), (), at(via(row), var(0)), source(draw(st.integers(0, rows - 1)), var(0)))
+            case "sum":
+                term = source(var(0), var(1))
+                total = fn("mul", Acc(0), num(0.125))
+                piece = Piece((rows,), (cols,), at(var(0), 0), total, (Reduction("sum", term),))
+            case _:
+                guard = fn("le", Var(var(0)), read(row), kind="bool")
+                value = source(var(0), var(1))
+                piece = Piece((rows, cols), (), at(var(0), var(1)), value, (), (guard,))
+        make.put(out, piece, over=now[k])
+        now[k] = out
+        seen.append(out)
+        if draw(st.integers(0, 3)) == 0:
+            make.result(make.map((rows, cols), source(var(0), var(1))))
+    if draw(st.booleans()):
+        make.result(draw(st.sampled_from(seen)))
+    if draw(st.integers(0, 4)) == 0:
+        now.reverse()
+    make.state += [(make.tensors[t].name, t, last) for t, last in zip(tables, now, strict=True)]
+    return drawn(make, draw(SEEDS))

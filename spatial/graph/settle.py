@@ -16,12 +16,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spatial.ir.affine import Affine
-from spatial.ir.graph import At, Block, Graph, GraphTensor, Node, Piece, Read, Statement
+from spatial.ir.graph import At, Block, Carried, Graph, GraphTensor, Node, Piece, Read, Statement
 
 
 def settle(graph: Graph) -> Graph:
     """`graph` with a copy appended for each state that would end elsewhere."""
-    before = _before(graph)
+    before, after = _before(graph), versions(graph)
     tensors, nodes = list(graph.tensors), list(graph.nodes)
     state: list[tuple[str, int, int]] = []
     for name, start, end in graph.state:
@@ -29,12 +29,36 @@ def settle(graph: Graph) -> Graph:
         while at != start and at in before:
             at = before[at]
         if at != start:
-            source = tensors[end]
+            source, last = tensors[end], start
+            while last in after:
+                last = after[last]
             tensors.append(GraphTensor(source.dims, source.kind, "made", "", source.range))
-            nodes.append(_copy(end, len(tensors) - 1, start, source.dims))
+            nodes.append(_copy(end, len(tensors) - 1, last, source.dims))
             end = len(tensors) - 1
         state.append((name, start, end))
     return replace(graph, tensors=tuple(tensors), nodes=tuple(nodes), state=tuple(state))
+
+
+def versions(graph: Graph) -> dict[int, int]:
+    """Of each tensor that is written over, by a statement or by all instances of a block, what is made of it."""
+    after: dict[int, int] = {}
+    for node in graph.nodes:
+        match node:
+            case Statement(out, _, over):
+                if over is not None:
+                    after[over] = out
+            case Block():
+                after |= {c.initial: c.final for c in node.carried if in_place(node, c)}
+    return after
+
+
+def in_place(block: Block, carried: Carried) -> bool:
+    """Whether the block writes a carried tensor over what it was, rather than making another."""
+    over = {s.out: s.over for s in block.body}
+    at: int | None = carried.made
+    while at is not None and at != carried.inner:
+        at = over.get(at)
+    return at == carried.inner and carried.made != carried.inner
 
 
 def _before(graph: Graph) -> dict[int, int]:

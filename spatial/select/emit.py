@@ -78,7 +78,7 @@ class Nest:
     done: int = 0
 
     def axis(self, var: int, extent: int, stride: int = 1) -> None:
-        """Let item coordinate number len(grid), or a loop of each item, run `extent` times and move `var` by `stride`."""
+        """Let the next item coordinate, or a loop of each item, run `extent` times and move `var` by `stride`."""
         if var in self.whole:
             self.loop(var, extent, stride)
             self.done = len(self.loops)

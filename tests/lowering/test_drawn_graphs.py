@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from graphs import Drawn, Shape, blocks, chains, decoder, interleaved, maps, products, reductions, writes
+from graphs import Drawn, Shape, blocks, chains, decoder, interleaved, maps, places, products, reductions, writes
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from running import LONE, SMALL, differences, lowered, outcome
@@ -25,7 +25,7 @@ REASONS = (
 )
 """What a drawn graph may be refused for. Integers that overflow are told by their value, see `refused_rightly`."""
 
-PAGEWISE = 200
+PAGEWISE = 1000
 """Items and turns up to which the judge runs a program too."""
 
 
@@ -82,13 +82,14 @@ def hold(case: Drawn, target: Target) -> bool:
 
 TARGETS = st.sampled_from((REFERENCE, TF32, SMALL, LONE))
 FAMILIES = {
-    "maps": (maps(), 50, 0.1),
-    "interleaved": (interleaved(), 30, 0.0),
-    "writes": (writes(), 30, 0.0),
-    "reductions": (reductions(), 60, 0.02),
-    "products": (products(), 60, 0.02),
-    "blocks": (blocks(), 20, 0.0),
-    "chains": (chains(), 40, 0.0),
+    "maps": (maps(), 80, 0.1),
+    "interleaved": (interleaved(), 50, 0.0),
+    "writes": (writes(), 60, 0.0),
+    "reductions": (reductions(), 100, 0.02),
+    "products": (products(), 100, 0.02),
+    "blocks": (blocks(), 30, 0.0),
+    "chains": (chains(), 60, 0.0),
+    "places": (places(), 60, 0.0),
 }
 """Of each family the graphs, how many are drawn, and which part of them may be refused."""
 

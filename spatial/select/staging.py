@@ -1,0 +1,247 @@
+"""Statements put so that no section loads what it stores: order, copies and temporaries around tables written in place.
+
+A table's versions share memory, and within a phase nothing is both stored and loaded. So whoever reads the old version
+goes before whoever writes the new one; where each needs the other, the old version is copied; a statement that reads
+the table it writes computes into a temporary first; and a result that is an input, or a version that is written over,
+is a copy.
+
+    a' = a[i] + 1 over a        ->      t = a[i] + 1;  a' = t[i] over a
+
+Knows no layout, no section and no target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from spatial.graph.settle import in_place
+from spatial.ir.affine import Affine
+from spatial.ir.graph import (
+    Acc,
+    At,
+    Block,
+    Fn,
+    Graph,
+    GraphTensor,
+    Node,
+    Num,
+    Piece,
+    Read,
+    Reduction,
+    Statement,
+    Value,
+)
+from spatial.select.pieces import piece_reads
+
+Owner = tuple[int, int]
+"""Which statement of the source's graph one serves: its node, and its position in a block's body or -1."""
+
+
+@dataclass(frozen=True)
+class Staged:
+    """The graph in its new order. `owners`: for each node whom its statements serve."""
+
+    graph: Graph
+    owners: tuple[tuple[Owner, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A node with what it reads, makes and writes over, by tensor; `owners` as in `Staged`."""
+
+    node: Node
+    owners: tuple[Owner, ...]
+    reads: frozenset[int]
+    makes: frozenset[int]
+    over: frozenset[int]
+
+
+@dataclass
+class _Work:
+    tensors: list[GraphTensor]
+
+    def made(self, dims: tuple[int, ...], kind: str, bounds: tuple[int, int] | None = None) -> int:
+        self.tensors.append(GraphTensor(dims, kind, "made", "", bounds))
+        return len(self.tensors) - 1
+
+    def copy(self, tensor: int) -> Statement:
+        """A statement that makes a new tensor of the elements of `tensor`."""
+        old = self.tensors[tensor]
+        return Statement(self.made(old.dims, old.kind, old.range), (_whole(old.dims, tensor),))
+
+
+def staged(graph: Graph) -> Staged:
+    """The graph as sections can run it; the same where nothing stands in the way."""
+    work = _Work(list(graph.tensors))
+    items: list[_Item] = []
+    for n, node in enumerate(graph.nodes):
+        if isinstance(node, Block):
+            body = _ordered(work, [_item(s, ((n, k),)) for k, s in enumerate(node.body)])
+            block = replace(node, body=tuple(s for i in body for s in (i.node,) if isinstance(s, Statement)))
+            items.append(_item(block, tuple(o for i in body for o in i.owners)))
+        else:
+            items.append(_item(node, ((n, -1),)))
+    gone = {t for i in items for t in i.over}
+    results = list(graph.results)
+    end: Owner = (len(graph.nodes), -1)
+    for k, (name, tensor) in enumerate(results):
+        if tensor in gone or work.tensors[tensor].role in ("input", "weight", "fill"):
+            copy = work.copy(tensor)
+            items.append(_item(copy, (end,)))
+            results[k] = (name, copy.out)
+    done = _ordered(work, items)
+    made = replace(
+        graph,
+        tensors=tuple(work.tensors),
+        nodes=tuple(i.node for i in done),
+        results=tuple(results),
+    )
+    return Staged(made, tuple(i.owners for i in done))
+
+
+def _item(node: Node, owners: tuple[Owner, ...]) -> _Item:
+    match node:
+        case Statement():
+            reads = frozenset(_reads(node))
+            over: frozenset[int] = frozenset(() if node.over is None else (node.over,))
+            return _Item(node, owners, reads, frozenset((node.out,)), over)
+        case Block():
+            inside = {s.out for s in node.body} | {c.inner for c in node.carried}
+            reads = {t for s in node.body for t in _reads(s)} - inside
+            written = {c.initial for c in node.carried if in_place(node, c)}
+            carried = {c.initial for c in node.carried} - written
+            makes = frozenset(c.final for c in node.carried)
+            return _Item(node, owners, frozenset(reads | carried), makes, frozenset(written))
+
+
+def _reads(statement: Statement) -> Iterator[int]:
+    for piece in statement.pieces:
+        for read in piece_reads(piece):
+            yield read.tensor
+
+
+def _ordered(work: _Work, items: Sequence[_Item]) -> list[_Item]:
+    """The items, each after what it needs, writers after all readers of what they write over."""
+    left = [x for item in items for x in _apart(work, item)]
+    done: list[_Item] = []
+    while left:
+        makes = {t for i in left for t in i.makes}
+        free = [i for i in left if not (i.reads | i.over) & (makes - i.makes)]
+        ready = next((i for i in free if not any(i.over & j.reads for j in left if j is not i)), None)
+        if ready is None:
+            # Each of two versions is still read by whoever waits for the other: the old one is copied.
+            ready = next(i for i in free if i.over)
+            for old in sorted(ready.over):
+                copy = work.copy(old)
+                done.append(_item(copy, ready.owners[:1]))
+                left = [_renamed_item(j, {old: copy.out}) if j is not ready else j for j in left]
+        done.append(ready)
+        left = [i for i in left if i is not ready]
+    return done
+
+
+def _apart(work: _Work, item: _Item) -> list[_Item]:
+    """The item so that it reads nothing it writes over."""
+    both = item.reads & item.over
+    if not both:
+        return [item]
+    if isinstance(item.node, Block):
+        copies = {t: work.copy(t) for t in sorted(both)}
+        inner = _renamed_item(item, {t: c.out for t, c in copies.items()})
+        return [*(_item(c, item.owners[:1]) for c in copies.values()), inner]
+    statement, out = item.node, list[_Item]()
+    pieces: list[Piece] = []
+    for piece in statement.pieces:
+        at = tuple(At(Affine.sym(f"v{n}")) for n in range(len(piece.par)))
+
+        def kept(value: Value, kind: str, piece: Piece = piece, at: tuple[At, ...] = at) -> Read:
+            tensor = work.made(piece.par, kind)
+            reduced = (piece.red, piece.accs) if _has_accs(value) else ((), ())
+            made = Statement(tensor, (Piece(piece.par, reduced[0], at, value, reduced[1]),))
+            out.append(_item(made, item.owners))
+            return Read(tensor, at)
+
+        value = kept(piece.value, work.tensors[statement.out].kind)
+        one, zero = Num(1, "int"), Num(0, "int")
+        guards = tuple(
+            Fn("ne", (kept(Fn("select", (g, one, zero), "int"), "int"), zero), "bool")
+            if any(r.tensor in both for r in piece_reads(Piece((), (), (), g)))
+            else g
+            for g in piece.guards
+        )
+        pieces.append(Piece(piece.par, (), piece.pos, value, (), guards))
+    out.append(_item(Statement(statement.out, tuple(pieces), statement.over), item.owners))
+    return out
+
+
+def _has_accs(value: Value) -> bool:
+    match value:
+        case Fn():
+            return any(_has_accs(a) for a in value.args)
+        case Acc():
+            return True
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------- rewriting reads
+
+
+def _whole(dims: tuple[int, ...], tensor: int) -> Piece:
+    at = tuple(At(Affine.sym(f"v{n}")) for n in range(len(dims)))
+    return Piece(dims, (), at, Read(tensor, at))
+
+
+def _renamed_item(item: _Item, names: Mapping[int, int]) -> _Item:
+    if not item.reads & set(names):
+        return item
+    match item.node:
+        case Statement():
+            return _item(_renamed(item.node, names), item.owners)
+        case Block() as block:
+            body = tuple(_renamed(s, names) for s in block.body)
+            carried = tuple(
+                c if c.initial in item.over else replace(c, initial=names.get(c.initial, c.initial))
+                for c in block.carried
+            )
+            return _item(replace(block, body=body, carried=carried), item.owners)
+
+
+def _renamed(statement: Statement, names: Mapping[int, int]) -> Statement:
+    return replace(statement, pieces=tuple(_renamed_piece(p, names) for p in statement.pieces))
+
+
+def _renamed_piece(piece: Piece, names: Mapping[int, int]) -> Piece:
+    def value(x: Value) -> Value:
+        match x:
+            case Read():
+                return read(x)
+            case Fn():
+                return Fn(x.fn, tuple(value(a) for a in x.args), x.kind)
+            case _:
+                return x
+
+    def read(x: Read) -> Read:
+        return Read(names.get(x.tensor, x.tensor), tuple(index(a) for a in x.at))
+
+    def index(x: At) -> At:
+        return x if x.via is None else At(x.base, read(x.via), x.scale)
+
+    def reduction(x: Reduction) -> Reduction:
+        return Reduction(
+            x.op,
+            value(x.value),
+            tuple(value(g) for g in x.guards),
+            None if x.arg is None else value(x.arg),
+            None if x.init is None else value(x.init),
+        )
+
+    return Piece(
+        piece.par,
+        piece.red,
+        tuple(index(a) for a in piece.pos),
+        value(piece.value),
+        tuple(reduction(a) for a in piece.accs),
+        tuple(value(g) for g in piece.guards),
+    )
