@@ -1,4 +1,4 @@
-"""The whole house in one walk: four lines of source to an accepted certificate and the right numbers, within a second."""
+"""The whole house in one walk: four lines of source to an accepted certificate, and the right numbers, in a second."""
 
 from __future__ import annotations
 

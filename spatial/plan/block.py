@@ -112,6 +112,8 @@ def _block_compute(
 ) -> Stage:
     many = frozenset(n for n, p in enumerate(stage.ins) if p.queue in dep)
     moved = any(p.queue in dep for p in (*stage.ins, *stage.outs)) or _names(stage, coord)
+    # A loop may turn over the same pages every time: it turns as often all the same.
+    moved = moved or (coord[0] == "l" and len(stage.loops) >= int(coord[1:]))
     celled = frozenset(
         n for n, s in enumerate(stage.states) if moved and (coord[0] == "i" or s.depth >= int(coord[1:]))
     )

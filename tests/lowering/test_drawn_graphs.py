@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from graphs import Drawn, Shape, blocks, chains, decoder, interleaved, maps, places, products, reductions, writes
+from drawing import interleaved, maps, products, reductions, writes
+from drawing_programs import blocks, chains, places
+from graphs import Drawn, Shape, decoder
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from running import LONE, SMALL, differences, lowered, outcome

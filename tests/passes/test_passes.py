@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 
-from graphs import STATEMENTS, Drawn
+from drawing import STATEMENTS
+from graphs import Drawn
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from running import SMALL, layouts

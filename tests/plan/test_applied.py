@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from graphs import STATEMENTS, Drawn, Maker, Piece, Reduction, at, drawn, fn, products, read, var
+from drawing import STATEMENTS, products
+from graphs import Drawn, Maker, Piece, Reduction, at, drawn, fn, read, var
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from plan.templates import measures_of, pressed, sampled, sampled_illegal, template_of, under

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from graphs import STATEMENTS, Drawn, Maker, Piece, Reduction, at, drawn, fn, read, var
+from drawing import STATEMENTS
+from graphs import Drawn, Maker, Piece, Reduction, at, drawn, fn, read, var
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from plan.templates import measures_of, template_of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from drawing_programs import blocks, places
 from evaluate import evaluate
-from graphs import Drawn, Maker, Piece, Shape, at, blocks, decoder, fn, num, places, read, var
+from graphs import Drawn, Maker, Piece, Shape, at, decoder, fn, num, read, var
 from hypothesis import HealthCheck, given, settings
 from running import tables_of
 
