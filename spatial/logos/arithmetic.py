@@ -46,7 +46,9 @@ def divide(a: Any, b: Any) -> Any:
     if not (is_number(a) and is_number(b)):
         raise Stop(f"cannot divide {type_name(a)} by {type_name(b)}")
     if b == 0:
-        raise Stop("division by zero", "Float division by zero is an error too", "test the divisor first")
+        floats = type(a) is float or type(b) is float
+        why = "Float division by zero is an error too" if floats else "no Int is the quotient"
+        raise Stop("division by zero", why, "test the divisor first")
     if type(a) is int and type(b) is int:
         quotient = abs(a) // abs(b)
         return quotient if (a < 0) == (b < 0) else -quotient
@@ -257,7 +259,7 @@ def combine(a: Any, b: Any) -> Text:
 
 def fail_assertion() -> None:
     """An assertion did not hold."""
-    raise Stop("assertion failed")
+    raise Stop("assertion failed", "its condition is false here", "show the values it compares to see why")
 
 
 def wrong_count(name: str, takes: int, given: int) -> None:

@@ -34,7 +34,7 @@ from spatial.logos.syntax import (
     TextLiteral,
 )
 from spatial.logos.tokens import Token
-from spatial.logos.words import INT64_MAX, INT64_MIN, SEQ_TYPES
+from spatial.logos.words import INT64_MAX, INT64_MIN, SEQ_TYPES, UNITS
 
 MAX_WIDTH = 4096
 
@@ -83,6 +83,9 @@ class ExpressionParser(Operators):
         """The Int or Float under the cursor; its sign, if it has one, is passed already."""
         token = self.advance()
         here = self.since(start)
+        after = self.token
+        if after.low in UNITS and after.text not in self.bound and after.span.line == token.span.line:
+            self.outside(f"the unit {after.text}")
         digits = token.text.replace("_", "").replace(",", "")
         if token.kind == "float":
             return FloatLiteral(-float(digits) if negative else float(digits), here)

@@ -28,6 +28,15 @@ OUTSIDE_STATEMENTS: Final = _words(
     read receive remove resolve run send simultaneously sleep spawn stop stream sync trust try write"""
 )
 
+# Units that may follow a numeral in the whole language: quantities have no place in a tensor program.
+UNITS: Final = _words(
+    """nm um mm cm km meter meters metre metres kilometer kilometers kilometre kilometres inch inches feet foot yard
+    yards mile miles mg kg gram grams kilogram kilograms tonne tonnes pound pounds ounce ounces ns us ms millisecond
+    milliseconds second seconds minute minutes hour hours day days week weeks month months year years hz khz mhz ghz
+    hertz newton newtons joule joules watt watts volt volts ampere amperes kelvin celsius fahrenheit liter liters
+    litre litres degrees radians percent"""
+)
+
 OUTSIDE_TYPES: Final = _words(
     """Map Set Option Result Maybe Tuple Rational Decimal Complex Modular Date Time Moment Duration Span Money
     Quantity Uuid Pipe Fn Word Word16 Word32 Word64"""

@@ -163,6 +163,8 @@ def test_an_empty_block_is_a_comment() -> None:
         ("To f ():\nReturn.", "3:1", "indented block"),
         ("While c:\n    Show 1.\n        # deeper\n    Show 2.", "4:9", "unexpected indentation"),
         ("Increase x by 1.", "2:1", "not part of a tensor program"),
+        ("Show 5 meters.", "2:8", "the unit meters is not part of a tensor program"),
+        ("Let x be 2 + -3.5 seconds.", "2:19", "the unit seconds is not part of a tensor program"),
         ("Inspect x:\n    Show 1.", "2:1", "not part of a tensor program"),
         ("Check that x is y.", "2:1", "not part of a tensor program"),
         ("Spawn a Worker.", "2:1", "not part of a tensor program"),
