@@ -11,7 +11,8 @@ of them. In reading order:
     expressions              the language's expressions
     changes, loops           what a body may change; a loop's record, and who runs its body
     nests, blocks            a loop as a nest of independent iterations, or as a block of instances
-    repeats, execute         the choice between the two; the language's statements
+    repeats, stores          the choice between the two; writes of items and rows
+    execute                  the language's statements
     carries, reductions, combine, close_*    what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
     boxes, inside, emit      canonical boxes; the last range check; records and numbers

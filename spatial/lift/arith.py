@@ -37,7 +37,11 @@ from spatial.lift.values import (
 
 
 class Undefined(Exception):
-    """An operation that LOGOS would stop on, or that has no meaning here: the reason, in the user's terms."""
+    """An operation that LOGOS would stop on, or that has no meaning here: why, and what would mend it."""
+
+    def __init__(self, why: str, mend: str = "") -> None:
+        super().__init__(why)
+        self.mend = mend
 
 
 def to_float(a: Node) -> Node:
@@ -94,7 +98,7 @@ def div(a: Node, b: Node) -> Node:
     if _numbers(a, b):
         return _int_div("truncdiv", a, b)
     if constant(b) == 0:
-        raise Undefined("division by zero")
+        raise Undefined("division by zero", "divide by something else")
     return _floats("div", a, b, lambda x, y: x / y)
 
 
@@ -103,7 +107,7 @@ def floordiv(a: Node, b: Node) -> Node:
     if _numbers(a, b):
         return _int_div("floordiv", a, b)
     if constant(b) == 0:
-        raise Undefined("division by zero")
+        raise Undefined("division by zero", "divide by something else")
     return raw_op("floordiv", (to_float(a), to_float(b)), "float")
 
 
@@ -122,11 +126,13 @@ def rem(a: Node, b: Node) -> Node:
 def _divisor(b: Node) -> int | None:
     m = int_constant(b)
     if m == 0:
-        raise Undefined("division by zero")
+        raise Undefined("division by zero", "divide by something else")
     if m is None:
         low, high = bounds(b)
         if (low is None or low <= 0) and (high is None or high >= 0):
-            raise Undefined("the divisor is not proved to differ from zero")
+            raise Undefined(
+                "the divisor is not proved to differ from zero", "declare a range without 0, or divide by max(1, …)"
+            )
     return m
 
 

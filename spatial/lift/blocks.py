@@ -121,7 +121,7 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         _check_whole(m, s, made, loop)
         finals.append((s, made))
     if not finals and not m.discovering:
-        raise NotLifted("this loop keeps nothing that is read after it", "", loop.span)
+        raise NotLifted("this loop keeps nothing that is read after it", "leave it out", loop.span)
     block.order = m.tick()
     for n, (s, made) in enumerate(finals):
         s.inner.slot = n
@@ -148,6 +148,7 @@ def _recurrence(cell: Cell, loop: Loop) -> NotLifted:
         "write it as a sum, product, maximum or minimum of terms that do not depend on it",
         loop.span,
         "compose",
+        binder=cell.name,
     )
     return problem
 
@@ -173,9 +174,20 @@ def _check_whole(m: Machine, s: Slot, made: Tensor, loop: Loop) -> None:
     if m.discovering:
         return
     if made.dims != s.entry.dims or made.length is not s.entry.length:
-        raise NotLifted(f'"{s.cell.name}" changes its shape in the loop', "keep its length", s.cell.span, "compose")
+        raise NotLifted(
+            f'"{s.cell.name}" changes its shape in the loop',
+            "keep its length",
+            s.cell.span,
+            "compose",
+            binder=s.cell.name,
+        )
     if made.kind != s.entry.kind:
-        raise NotLifted(f'"{s.cell.name}" changes between Int and Float in the loop', "start it as 0.0", loop.span)
+        raise NotLifted(
+            f'"{s.cell.name}" changes between Int and Float in the loop',
+            "start it as 0.0",
+            loop.span,
+            binder=s.cell.name,
+        )
 
 
 def _learn(m: Machine, entry: Tensor, made: Tensor, loop: Loop) -> None:

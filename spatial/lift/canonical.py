@@ -90,7 +90,9 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
             if unit.fixed and not unit.pieces[0].vars and unit.pieces[0].value is units.mapper.node(value):
                 return unit
         if value.kind == "bool":
-            raise NotLifted(f'"{name}" is a truth value, and only numbers are tensors', "store 1 or 0", None, "write")
+            raise NotLifted(
+                f'"{name}" is a truth value, and only numbers are tensors', "store 1 or 0", None, "write", name
+            )
         unit = units.new(name, (), value.kind, order, None)
         unit.fixed = True
         unit.pieces = (Piece((), (), (), units.mapper.node(value)),)
@@ -102,11 +104,13 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
         return tensor
     if value.tensor.length is not None and value.whole:
         raise NotLifted(
-            f'"{name}" has a length known only at run time', "read a sequence of fixed length from outside", None
+            f'"{name}" has a length known only at run time',
+            "read a sequence of fixed length from outside",
+            binder=name,
         )
     dims = value.dims
     if dims is None or None in dims:
-        raise NotLifted(f'the shape of "{name}" is not known', "", None)
+        raise NotLifted(f'the shape of "{name}" is not known', "read its items by indices of known bounds", binder=name)
     vars = tuple(Sym("k", d) for d in dims)
     prefix = tuple(units.mapper.node(p) for p in value.prefix)
     unit = units.new(name, tuple(d or 0 for d in dims), tensor.kind, order, None)
@@ -133,7 +137,7 @@ def _shown(units: Units, value: Value, machine: Machine) -> list[str | Tensor]:
         return [_root(units, value, machine, "a shown value")]
     if isinstance(value, Seq):
         return [_root(units, value, machine, "a shown value")]
-    raise NotLifted("this is no value that can be shown", "", None)
+    raise NotLifted("this is no value that can be shown", "show texts, numbers and sequences of them")
 
 
 def _line(line: list[str | Tensor], emitter: Emitter) -> Shown:
@@ -194,7 +198,10 @@ def _emit_all(emitter: Emitter, live: list[Unit], blocks: list[BlockValue]) -> N
         done.add(u)
         for t in sorted(_depends(u), key=_order):
             need(t, None)
-        emitter.unit(u)
+        try:
+            emitter.unit(u)
+        except NotLifted as problem:
+            raise problem.at(u.span, u.name) from None
 
     def block(b: BlockValue) -> None:
         if b in done:

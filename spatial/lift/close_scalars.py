@@ -65,6 +65,7 @@ def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term]
                 f'"{k.cell.name}" is computed from what {whose} was in the iteration before: a recurrence',
                 "write it as a sum, product, maximum or minimum of terms that do not depend on it",
                 k.span,
+                binder=k.cell.name,
             )
             problem.carried = True
             raise problem
@@ -76,6 +77,7 @@ def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term]
                 f'"{other.cell.name}" takes a running value of "{name}" in every iteration: a recurrence',
                 "compute each item by a sum of its own",
                 other.span,
+                binder=other.cell.name,
             )
 
 
@@ -140,6 +142,7 @@ def _close_pair(k: Carry, best: Carry, term: Term, c: Closing) -> None:
             f'"{k.cell.name}" does not start at the place of the value the comparison starts from',
             "start with the first item and its index",
             k.span,
+            binder=k.cell.name,
         )
     op = f"arg{term.op}_{'first' if term.strict else 'last'}"
     k.final = fold(op, (v,), guards, value, k.order, k.site, arg=arg)

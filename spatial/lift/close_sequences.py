@@ -88,6 +88,7 @@ def _overlap(k: Carry, c: Closing) -> NotLifted:
         "write every item once, or into a sequence of its own",
         k.span,
         "write",
+        binder=k.cell.name,
     )
 
 
@@ -165,6 +166,7 @@ def _recurrence(w: Written) -> NotLifted:
         f'an iteration reads an item of "{w.carry.cell.name}" that another iteration writes: a recurrence',
         "write into a second sequence, or compute each item from the inputs alone",
         w.carry.span,
+        binder=w.carry.cell.name,
     )
     problem.carried = True
     return problem
@@ -251,6 +253,7 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
                 "write after the loop",
                 w.carry.span,
                 "write",
+                binder=w.carry.cell.name,
             )
         final = Substitution({c.v: c.last})
         return Piece(p.vars, tuple(final.node(g) for g in guards), pos, final.node(value))
@@ -265,6 +268,7 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
         "write every item once, or add to it",
         w.carry.span,
         "write",
+        binder=w.carry.cell.name,
     )
 
 
@@ -294,6 +298,7 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
             "bound the loop so that its count is proved not to be negative",
             k.span,
             "write",
+            binder=k.cell.name,
         )
     length = combine(length_of(k.entry), scale(c.trip, k.growth))
     n = int_constant(length)
@@ -307,7 +312,7 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
         case Made() if entry.base is None or isinstance(entry.base, Start):
             base, pieces = entry.base, [*entry.pieces, *pieces]
         case _:
-            raise NotLifted("this sequence cannot grow", "build a new one", k.span, "write")
+            raise NotLifted("this sequence cannot grow", "build a new one", k.span, "write", binder=k.cell.name)
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
     made = Made(k.cell.name, dims or (), base, tuple(pieces), k.order, k.span, run_time)
@@ -324,7 +329,10 @@ def _close_anew(k: Carry, c: Closing, reads: dict[Get, Node], starts: frozenset[
         whose = value if isinstance(value, Node) else value.tensor if isinstance(value, Seq) else None
         if whose is not None and k.start in whose.free:
             problem = NotLifted(
-                f'"{k.cell.name}" is computed from what it was in the iteration before: a recurrence', "", k.span
+                f'"{k.cell.name}" is computed from what it was in the iteration before: a recurrence',
+                "write it as a sum, product, maximum or minimum of terms that do not depend on it",
+                k.span,
+                binder=k.cell.name,
             )
             problem.carried = True
             raise problem

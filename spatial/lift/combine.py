@@ -52,7 +52,9 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
         return fold(term.op, (v,), guards, value, k.order, k.site, init=entry)
     if value.kind == "float" and entry.kind == "int":
         if not c.runs:
-            raise NotLifted("the result is an Int where the loop runs no time", "start it as 0.0", k.span)
+            raise NotLifted(
+                "the result is an Int where the loop runs no time", "start it as 0.0", k.span, binder=k.cell.name
+            )
         entry = arith.to_float(entry)
     # A term that is subtracted is added with its sign changed once, after the fold.
     negative = isinstance(value, Op) and value.fn == "neg"

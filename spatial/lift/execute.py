@@ -1,4 +1,4 @@
-"""Statements, executed once each for all iterations; loops are handed to `repeats`.
+"""Statements, executed once each for all iterations; loops are handed to `repeats`, writes of items to `stores`.
 
 Functions are inlined. A branch whose condition is not known is executed both ways and merged: scalars by selection,
 writes under a guard.
@@ -11,12 +11,14 @@ from typing import TypeVar
 
 from spatial.lift import arith
 from spatial.lift.arith import Undefined
+from spatial.lift.changes import assigned_names
 from spatial.lift.expressions import Evaluator
 from spatial.lift.machine import Machine
 from spatial.lift.repeats import run_repeat, run_repeat_in, run_while
-from spatial.lift.state import Cell, Nothing, NotLifted, Poison, Scope, Seq, Value, whole_of
-from spatial.lift.values import Made, Node, Piece, Source, Start, Sym, Tensor, get, int_constant, plus
-from spatial.lift.writes import guarded, put
+from spatial.lift.state import Cell, Nothing, NotLifted, Scope, Seq, Value, whole_of
+from spatial.lift.stores import push, set_item
+from spatial.lift.values import Made, Node, Piece, Sym, get
+from spatial.lift.writes import guarded
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
 
@@ -45,12 +47,22 @@ class Executor:
                     continue
                 value = self.statement(statement, scope)
             except Undefined as problem:
-                raise NotLifted(str(problem), "", statement.span).at(statement.span, binder(statement)) from None
+                raise NotLifted(str(problem), problem.mend, statement.span).at(
+                    statement.span, self.binder(statement)
+                ) from None
             except NotLifted as problem:
-                raise problem.at(statement.span, binder(statement)) from None
+                raise problem.at(statement.span, self.binder(statement)) from None
             if value is not None:
                 return value
         return None
+
+    def binder(self, statement: syntax.Stmt) -> str:
+        """What a statement binds or changes, for messages; of a loop or branch, the first that outlives it."""
+        if isinstance(statement, syntax.Let):
+            return statement.name
+        own = [s.name for s in syntax.statements((statement,)) if isinstance(s, syntax.Let)]
+        changed = assigned_names((statement,), self.m.program)
+        return next((name for name in changed if name not in own), own[0] if own else "")
 
     def statement(self, s: syntax.Stmt, scope: Scope) -> Value | None:
         """Runs one statement that is no branch."""
@@ -61,12 +73,13 @@ class Executor:
             case syntax.Set(name, value):
                 scope.unshare(name)
                 cell = self.m.lookup(name, scope, s.span)
+                self.m.writable(cell, s.span, whole=True)
                 cell.span = s.span
                 self.m.assign(cell, self.bound(value, scope, name, s.span))
             case syntax.SetItem():
-                self.set_item(s, scope)
+                set_item(self, s, scope)
             case syntax.Push(value, place):
-                self.push(value, place, scope, s.span)
+                push(self, value, place, scope, s.span)
             case syntax.RepeatRange():
                 run_repeat(self, s, scope)
             case syntax.RepeatIn():
@@ -109,8 +122,17 @@ class Executor:
     def check(self, expr: syntax.Expr, scope: Scope) -> None:
         """An assertion that is known to hold is nothing; another cannot be checked on the chip."""
         condition = self.eval.condition(expr, scope)
-        if condition is not arith.TRUE and arith.decided(condition, self.m.known()) is not True:
-            raise NotLifted("an assertion depends on run-time values", "declare ranges, or an `assume` of the spec")
+        known = arith.decided(condition, self.m.known())
+        if known is False:
+            raise NotLifted(
+                "an assertion does not hold: its condition is false whatever the inputs are",
+                "mend the condition, or what it is about",
+            )
+        if known is None:
+            raise NotLifted(
+                "an assertion depends on run-time values, and a chip has nobody to tell",
+                "leave it out, or declare ranges (or an `assume` of the spec) that prove it",
+            )
 
     # -- branches
 
@@ -207,140 +229,6 @@ class Executor:
             span,
         )
 
-    # -- sequences
-
-    def root(self, place: syntax.Expr, scope: Scope) -> tuple[Cell, list[Node]]:
-        """The variable a place belongs to, and the indices into it (from 0), outermost first; all proved."""
-        chain: list[syntax.Index] = []
-        node = place
-        while isinstance(node, syntax.Index):
-            chain.append(node)
-            node = node.collection
-        if not isinstance(node, syntax.Name):
-            raise NotLifted("this is no place that can be changed", "", place.span)
-        cell = self.m.lookup(node.name, scope, node.span)
-        if isinstance(cell.value, Poison):
-            self.eval.value(node, scope)
-        if not isinstance(cell.value, Seq):
-            raise NotLifted(f'"{node.name}" is no sequence', "", node.span)
-        indices: list[Node] = []
-        for link in reversed(chain):
-            here = Seq(cell.value.tensor, (*cell.value.prefix, *indices))
-            indices.append(self.eval.place(here, self.eval.index(link.index, scope), link.span))
-        return cell, indices
-
-    def set_item(self, s: syntax.SetItem, scope: Scope) -> None:
-        """Writes one item, or one row."""
-        cell, indices = self.root(s.place, scope)
-        value = self.eval.value(s.value, scope)
-        assert isinstance(cell.value, Seq)
-        target = whole_of(cell.value, self.m.tick(), s.span)
-        index = self.checked(target, indices, value, s.span)
-        rank = len(target.dims) if target.dims is not None else len(index)
-        vars: tuple[Sym, ...] = ()
-        if len(index) < rank:
-            if not isinstance(value, Seq):
-                raise NotLifted("a number is stored where a row stands", "", s.span, "write")
-            row = self.m.settled(value, s.span)
-            inner = (target.dims or ())[len(index) :]
-            if (row.dims is not None and row.dims != inner) or (row.whole and row.tensor.length is not None):
-                raise NotLifted("the row stored has another length than the row it replaces", "", s.span, "write")
-            if None in inner:
-                raise NotLifted("the shape of the row is not known", "", s.span, "write")
-            vars = tuple(Sym("k", d) for d in inner)
-            stored = self.m.element(row.tensor, (*row.prefix, *vars))
-        else:
-            stored = self.m.scalar(value, s.span)
-        piece = Piece(vars, (), (*index, *vars), stored)
-        made = put(target, piece, self.m.tick(), s.span, cell.name, self.m.known())
-        cell.span = s.span
-        self.m.assign(cell, Seq(made))
-
-    def checked(self, target: Tensor, indices: list[Node], value: Value, span: Span) -> tuple[Node, ...]:
-        """The indices of a write, proved in range; a flat table's index split over its axes."""
-        m = self.m
-        root = target
-        while isinstance(root, Made) and root.base is not None:
-            root = root.base
-        if isinstance(root, Source) and not root.state:
-            raise NotLifted(
-                f'"{root.name}" is written in place but is no state',
-                "declare the table `state: true`" if root.name in m.facts.tables else "write into a copy of it",
-                span,
-                "write",
-            )
-        table = m.table(target)
-        open_ = isinstance(value, Seq) and value.dims is None  # a weight of a shape not known yet: not told
-        if table is not None and not open_:
-            flat = len(indices) == 1 and not (isinstance(value, Seq) and value.dims != ())
-            m.set_mode(table, "flat" if flat else "nested", span)
-            if flat:
-                return m.flat_index(target, tuple(indices), span)
-        for axis, index in enumerate(indices):
-            if target.dims is not None and axis >= len(target.dims):
-                raise NotLifted(f'"{target.name}" is indexed deeper than it is nested', "", span, "write")
-            m.demand(index, target, axis, span)
-        return tuple(indices)
-
-    def push(self, expr: syntax.Expr, place: syntax.Expr, scope: Scope, span: Span) -> None:
-        """Appends an item or a row."""
-        value = self.eval.value(expr, scope)
-        cell, indices = self.root(place, scope)
-        if indices:
-            raise NotLifted("Push to a row of a sequence", "build the row first, then push it whole", span, "write")
-        assert isinstance(cell.value, Seq)
-        target = whole_of(cell.value, self.m.tick(), span)
-        length = self.m.length(Seq(target), span)
-        old = tuple(target.dims[1:]) if target.dims is not None and target.kind != "none" else None
-        pos: tuple[Node, ...] = (length,)
-        vars: tuple[Sym, ...] = ()
-        inner: tuple[int | None, ...] | None = ()
-        if isinstance(value, Seq) and value.dims != ():
-            row = self.m.settled(value, span)
-            inner = row.dims
-            if row.whole and row.tensor.length is not None:
-                raise NotLifted(
-                    "a row whose length is known only at run time is pushed",
-                    "push rows of a fixed length", span, "write",
-                )  # fmt: skip
-            if inner is None or None in inner:
-                inner = None
-                stored = get(row.tensor, row.prefix)
-            else:
-                vars = tuple(Sym("k", d) for d in inner)
-                stored = self.m.element(row.tensor, (*row.prefix, *vars))
-            pos = (length, *vars)
-        else:
-            stored = self.m.scalar(value, span)
-        if old is not None and inner is not None and target.dims is not None and old != inner:
-            raise NotLifted("rows of different lengths are pushed", "", span, "write")
-        piece = Piece(vars, (), pos, stored)
-        cell.span = span
-        self.m.assign(cell, Seq(self.grown(target, piece, plus(length, 1), inner, cell.name, span)))
-
-    def grown(
-        self, target: Tensor, piece: Piece, length: Node, inner: tuple[int | None, ...] | None, name: str, span: Span
-    ) -> Made:
-        """The sequence with one more item."""
-        n = int_constant(length)
-        dims = (n, *inner) if inner is not None else None
-        run_time = None if n is not None else length
-        order = self.m.tick()
-        match target:
-            case Start():
-                made = Made(name, dims or (), target, (piece,), order, span, run_time)
-            case Made() if target.base is None or isinstance(target.base, Start):
-                made = Made(name, dims or (), target.base, (*target.pieces, piece), order, span, run_time)
-            case _:
-                if target.dims is None or None in target.dims:
-                    raise NotLifted("this sequence cannot grow", "build a new one", span, "write")
-                vars = tuple(Sym("k", d) for d in target.dims)
-                old = Piece(vars, (), vars, get(target, vars))
-                made = Made(name, dims or (), None, (old, piece), order, span, run_time)
-        if dims is None:
-            made.dims = None
-        return made
-
     # -- functions
 
     def call(self, m: Machine, name: str, expr: syntax.Call, scope: Scope) -> Value:
@@ -370,17 +258,3 @@ class Executor:
         finally:
             m.calls.pop()
         return Nothing() if result is None else result
-
-
-def binder(statement: syntax.Stmt) -> str:
-    """What a statement binds or changes, for messages."""
-    match statement:
-        case syntax.Let(name) | syntax.Set(name):
-            return name
-        case syntax.SetItem(place):
-            return syntax.root_name(place) or ""
-        case syntax.Push(_, place):
-            return syntax.root_name(place) or ""
-        case _:
-            names = [b for body in syntax.bodies(statement) for s in body if (b := binder(s))]
-            return names[0] if names else ""

@@ -52,7 +52,7 @@ class Evaluator:
         try:
             return self._value(expr, scope)
         except Undefined as problem:
-            raise NotLifted(str(problem), "", expr.span) from None
+            raise NotLifted(str(problem), problem.mend, expr.span) from None
         except NotLifted as problem:
             raise problem.at(expr.span) from None
 
@@ -73,7 +73,7 @@ class Evaluator:
         """A sequence."""
         value = self.value(expr, scope)
         if not isinstance(value, Seq):
-            raise NotLifted("a number stands where a sequence is wanted", "", expr.span)
+            raise NotLifted("a number stands where a sequence is wanted", "use the number itself", expr.span)
         return value
 
     def _value(self, expr: syntax.Expr, scope: Scope) -> Value:
@@ -199,7 +199,7 @@ class Evaluator:
         a, b = self.m.settled(left, span), self.m.settled(right, span)
         first, second = a.dims, b.dims
         if not first or not second or None in first or None in second or first[1:] != second[1:]:
-            raise NotLifted("only sequences of known, equal shape can be joined", "", span)
+            raise NotLifted(*_not_joined(a, b), span)
         offset, pieces = 0, list[Piece]()
         for value, count in ((a, first[0]), (b, second[0])):
             row = Sym("k", count)
@@ -217,7 +217,11 @@ class Evaluator:
             if isinstance(item, Seq) and item.dims != ():
                 dims = self.m.settled(item, span).dims
                 if dims is None or (n and dims != inner):
-                    raise NotLifted("the rows of a list must have one known shape", "", span)
+                    raise NotLifted(
+                        "the rows of a list have no one shape that is known",
+                        "push rows of known, equal length one by one",
+                        span,
+                    )
                 inner = dims
                 vars = tuple(Sym("k", d) for d in dims)
                 value = element(item.tensor, (*item.prefix, *vars), self.m.known())
@@ -268,7 +272,7 @@ class Evaluator:
         """`count copies of value`: a sequence of them, or (`flat`) one after the other."""
         n = int_constant(count)
         if n is None:
-            raise NotLifted("how many copies are made must be known before the run", "", span)
+            raise NotLifted("how many copies are made must be known before the run", "make a fixed number", span)
         v = Sym("k", max(n, 0))
         if isinstance(value, Seq):
             tensor = whole_of(self.m.settled(value, span), self.m.tick(), span)
@@ -284,6 +288,18 @@ class Evaluator:
         item = self.m.scalar(value, span)
         piece = Piece((v,), (), (v,), item)
         return Seq(Made("", (max(n, 0),), None, (piece,) if n > 0 else (), self.m.tick(), span, kind=item.kind))
+
+
+def _not_joined(a: Seq, b: Seq) -> tuple[str, str]:
+    """Why `a + b` is no sequence, and what would be."""
+    unknown = [v.tensor.name or "a sequence" for v in (a, b) if not v.dims or None in v.dims]
+    mend = "to add item by item, or to join in another way, loop over the items and push them to a new Seq"
+    if unknown:
+        names = " and ".join(f'"{name}"' for name in unknown)
+        return f"+ puts sequences one after the other, and the shape of {names} is not known here", mend
+    items = [" x ".join(map(str, v.dims[1:])) if v.dims and v.dims[1:] else "numbers" for v in (a, b)]
+    said = " and ".join(i if i == "numbers" else f"rows of {i}" for i in items)
+    return f"+ puts sequences one after the other, and these have items of different shape: {said}", mend
 
 
 def _text(value: Value) -> tuple[str | Value, ...]:

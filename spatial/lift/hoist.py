@@ -248,10 +248,13 @@ def tabulate(units: Units, live: Sequence[Unit]) -> list[Unit]:
 
     mapper = Mapper(lambda t, at: get(t, tuple(index(i) for i in at)))
     for u in live:
-        u.pieces = tuple(
-            Piece(q.vars, q.guards, tuple(index(i) for i in q.pos), q.value, q.ordered)
-            for q in (mapper.piece(p) for p in u.pieces)
-        )
+        try:
+            u.pieces = tuple(
+                Piece(q.vars, q.guards, tuple(index(i) for i in q.pos), q.value, q.ordered)
+                for q in (mapper.piece(p) for p in u.pieces)
+            )
+        except NotLifted as problem:
+            raise problem.at(u.span, u.name) from None
     return made
 
 

@@ -13,7 +13,6 @@ from spatial.lift.state import NotLifted
 from spatial.lift.units import Unit
 from spatial.lift.values import Fold, Get, Node, combine, integer, plus
 from spatial.lift.walk import children
-from spatial.logos.syntax import Span
 
 
 def check_inside(units: Sequence[Unit], assumed: tuple[Node, ...]) -> None:
@@ -46,10 +45,10 @@ def _check(node: Node, known: tuple[Node, ...], unit: Unit) -> None:
 def _prove(index: Node, extent: int, guards: tuple[Node, ...], unit: Unit, name: str) -> None:
     if at_least_zero(index, guards) and at_least_zero(plus(combine(integer(extent), index, -1), -1), guards):
         return
-    span = unit.origin if isinstance(unit.origin, Span) else None
     raise NotLifted(
         f'an index of "{name}" is in range only under a condition that its statement does not keep',
         "index so that every item of the loop's whole range exists, or read inside a sum, maximum or minimum",
-        span,
+        unit.span,
         "read",
+        unit.name,
     )

@@ -75,12 +75,12 @@ def _run(program: syntax.Program, facts: Facts) -> Executed:
     rounds = 0
     while True:
         try:
-            learned = {**shapes, **_learned(_execute(program, facts, shapes, integers, discovering=True).machine)}
+            learned = _merged(shapes, _learned(_execute(program, facts, shapes, integers, discovering=True).machine))
             ended = _execute(program, facts, learned, integers, discovering=False)
         except WrongKind as found:
             integers |= {found.name}
             continue
-        shapes = {**learned, **_learned(ended.machine)}
+        shapes = _merged(learned, _learned(ended.machine))
         rounds += 1
         if ended.refused or shapes == learned or rounds == _ROUNDS:
             return ended
@@ -140,6 +140,15 @@ def _learned(machine: Machine) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def _merged(old: dict[str, tuple[int, ...]], new: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Both shapes of each name in one: what one execution reads directly, another may read through a copy."""
+    found = {**old, **new}
+    for name in old.keys() & new.keys():
+        if len(old[name]) == len(new[name]):
+            found[name] = tuple(map(max, old[name], new[name]))
+    return found
+
+
 def _refusal(refused: Sequence[NotLifted], statements: int) -> Lifted:
     missing: list[Missing] = []
     for n, problem in enumerate(refused):
@@ -171,8 +180,8 @@ def _roots(machine: Machine, results: Sequence[str] | None, program: syntax.Prog
     state: list[tuple[str, Source, Seq]] = []
     for name, source in sorted(machine.sources.items()):
         cell = machine.globals.names.get(name)
-        if source.state and cell is not None and isinstance(cell.value, Seq):
-            state.append((name, source, cell.value))
+        if source.state and cell is not None and not isinstance(cell.value, Poison):
+            state.append((name, source, _kept(name, source, cell)))
     if not found and not machine.shows and all(v.tensor is s for _, s, v in state):
         raise NotLifted(
             "nothing of this program is read from outside",
@@ -181,6 +190,22 @@ def _roots(machine: Machine, results: Sequence[str] | None, program: syntax.Prog
             "read",
         )
     return Roots(tuple(found), tuple(state), tuple(machine.shows))
+
+
+def _kept(name: str, source: Source, cell: Cell) -> Seq:
+    """What a state table holds at the end: as many numbers, of the same kind, as it is declared with."""
+    value = cell.value
+    if isinstance(value, Seq) and value.dims == source.dims and value.tensor.kind == source.kind:
+        return value
+    kind = "Float" if source.kind == "float" else "Int"
+    extents = " x ".join(map(str, source.dims or ()))
+    raise NotLifted(
+        f'"{name}" is state of {extents} {kind}s, and is set to something else',
+        "write items or rows of it, or set it to a sequence of the same shape and kind",
+        cell.span,
+        "write",
+        name,
+    )
 
 
 def _unread(program: syntax.Program) -> list[str]:

@@ -136,9 +136,26 @@ class Machine:
         """The variable a name means."""
         cell = scope.find(name) or self.globals.find(name)
         if cell is None:
-            cell = Cell(name, self.source(name, span), top=True)
+            value = self.source(name, span)
+            cell = Cell(name, value, top=True, given=isinstance(value, Seq))
             self.globals.names[name] = cell
         return cell
+
+    def writable(self, cell: Cell, span: Span, whole: bool = False) -> None:
+        """Refuses to write what is given from outside: only state outlives a run. `whole`: a variable bound anew."""
+        source = self.sources[cell.name] if cell.given else None
+        declared = cell.name in self.facts.tables
+        if source is None or source.state or (whole and not declared):
+            return
+        raise NotLifted(
+            f'"{cell.name}" is written but is no state: writes of an input are lost',
+            "declare the table `state: true`, or build a new Seq"
+            if declared
+            else "build a new Seq, or write into a copy",
+            span,
+            "write",
+            cell.name,
+        )
 
     # -- accesses
 
@@ -166,6 +183,8 @@ class Machine:
             size = tensor.length if axis == 0 and tensor.length is not None else None
             if size is None and extent is not None:
                 size = integer(extent)
+        elif tensor.dims is None and axis == 0:
+            size = tensor.length  # a sequence that starts empty in a loop: what its items are is not known yet
         if isinstance(tensor, Source) and tensor.name not in self.facts.tables:
             source = tensor
         if size is None and source is None:
@@ -198,11 +217,16 @@ class Machine:
             return
         low, high = bounds(plus(access.index, 1))
         reach = f"it runs from {_bound(low)} to {_bound(high)}"
+        mend = "bound the loop, or declare the range of the input it comes from"
+        loose = rangeless(access.index) if low is None or high is None else ()
+        if loose:
+            names = " and ".join(f'"{name}"' for name in loose)
+            reach = f"it comes from {names}, of which no range is known"
+            mend = f"declare the range of {names}"
+            if self.facts.open_inputs:
+                mend = "bound the index with max and min: max(1, min(length, …))"
         problem = NotLifted(
-            f'an index of "{access.name}" is not proved in range: {reach}, and {why}',
-            "bound the loop, or declare the range of the input it comes from",
-            access.span,
-            "read",
+            f'an index of "{access.name}" is not proved in range: {reach}, and {why}', mend, access.span, "read"
         )
         problem.final = True
         raise problem
@@ -307,9 +331,24 @@ class Machine:
                     self.note(found, span)
                 return found
             case Seq():
-                raise NotLifted("a sequence stands where a number is wanted", "", span)
+                raise NotLifted(*self.no_number(value), span)
             case _:
-                raise NotLifted("no number", "", span)
+                raise NotLifted("a text, or nothing, stands where a number is wanted", "compute with numbers", span)
+
+    def no_number(self, value: Seq) -> tuple[str, str]:
+        """Why a sequence cannot stand where a number is wanted, and what would."""
+        source = value.tensor
+        if not isinstance(source, Source) or not value.whole:
+            return "a sequence stands where a number is wanted", "take an item of it, or loop over its items"
+        name = source.name
+        if name in self.facts.tables:
+            return f'the table "{name}" stands where a number is wanted', f"take an item of it, as in item 1 of {name}"
+        if self.facts.open_inputs:
+            why = (
+                f'"{name}" stands where a number is wanted, but a name that is never bound is a sequence given as input'
+            )
+            return why, f"give its value if it is a size: `--size {name}=…`; take an item of it if it is a sequence"
+        return f'the weight "{name}" stands where a number is wanted', "take an item of it, or use a size of the spec"
 
     def note(self, read: Get, span: Span) -> None:
         """Records what a read of a source of unknown shape says about its shape."""
@@ -345,6 +384,15 @@ class Machine:
         if not dims or dims[0] is None:
             raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
         return integer(dims[0])
+
+
+def rangeless(node: Node) -> tuple[str, ...]:
+    """Names of the integer inputs without a known range that a value is made of, in their first order."""
+    found: dict[str, None] = {}
+    for n in below(node):
+        if isinstance(n, Get) and isinstance(n.tensor, Source) and n.kind == "int" and n.tensor.range is None:
+            found[n.tensor.name] = None
+    return tuple(found)
 
 
 def guard_of(trip: Node, v: Sym) -> Node:

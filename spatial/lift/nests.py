@@ -100,7 +100,12 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             if c.start.kind == "int" and c.exit.kind == "float":
                 m.kind_hints[(id(loop.body), c.cell.name)] = "float"
                 return False
-            raise NotLifted(f'"{c.cell.name}" changes its kind in the loop', "keep it an Int or a Float", loop.span)
+            raise NotLifted(
+                f'"{c.cell.name}" changes its kind in the loop',
+                "keep it an Int or a Float",
+                loop.span,
+                binder=c.cell.name,
+            )
     for c in carries:
         c.order, c.loop = m.tick(), loop.span
     if not loop.parts and loop.items is None and int_constant(trip) is not None:
@@ -235,6 +240,7 @@ def _inductions(c: Closing) -> None:
                         "push the same number of items every time",
                         carry.span,
                         "write",
+                        binder=carry.cell.name,
                     )
                 c.nodes[start.length] = combine(length_of(carry.entry), c.v, step)
                 carry.growth = step

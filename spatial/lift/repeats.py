@@ -10,6 +10,7 @@ from spatial.lift.blocks import run_block
 from spatial.lift.bounds import bounds
 from spatial.lift.changes import assigned_names
 from spatial.lift.loops import Loop, Runner, counter_step
+from spatial.lift.machine import rangeless
 from spatial.lift.nests import run_nest
 from spatial.lift.state import NotLifted, Scope
 from spatial.lift.values import Node, combine, int_constant, integer, plus
@@ -77,11 +78,9 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
         return
     if high is None:
         if not m.discovering:
-            raise NotLifted(
-                "how often this loop runs has no known limit",
-                "declare the range of the input its bound comes from",
-                loop.span,
-            )
+            names = " and ".join(f'"{name}"' for name in rangeless(loop.trip)) or "the input its bound comes from"
+            mend = "bound it with min" if m.facts.open_inputs else f"declare the range of {names}"
+            raise NotLifted("how often this loop runs has no known limit", mend, loop.span)
         high = 1 << 20
     if m.nest_depth:
         run_nest(ex, loop, scope, high)
@@ -99,5 +98,7 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
         try:
             run_block(ex, loop, scope, trip)
         except NotLifted as other:
-            # Where the loop could be a block but for one statement of it, that statement is what to mend.
-            raise (other if problem.carried and other.kind != "compose" else problem) from None
+            # Where the loop could be a block but for one statement of it, that statement is what to mend. An index that
+            # only the block finds out of range is into what the loop makes: what carries the loop says more.
+            told = problem.carried and other.kind != "compose" and not other.final
+            raise (other if told else problem) from None

@@ -15,13 +15,16 @@ from spatial.logos.syntax import Span
 class NotLifted(Exception):
     """A statement that cannot be lifted: `why` in the user's terms, `mend` the spelling that would lift.
 
-    `kind`: "unrecognized", "write" or "read". `silent`: a consequence of one already reported.
+    `kind`: "unrecognized", "write" or "read". `binder`: the variable or tensor
+    at fault. `silent`: a consequence of one already reported.
     """
 
-    def __init__(self, why: str, mend: str = "", span: Span | None = None, kind: str = "unrecognized") -> None:
+    def __init__(
+        self, why: str, mend: str = "", span: Span | None = None, kind: str = "unrecognized", binder: str = ""
+    ) -> None:
         super().__init__(why)
         self.why, self.mend, self.span, self.kind = why, mend, span, kind
-        self.binder = ""
+        self.binder = binder
         self.silent = False
         self.carried = False
         """The loop is no nest because of what it carries; as a block it may yet lift."""
@@ -103,6 +106,8 @@ class Cell:
     """A top-level variable of Main, or an input."""
     span: Span | None = None
     """The statement that changed it last."""
+    given: bool = False
+    """A table, a weight or an input under its own name, no copy of one."""
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ from spatial.lift import arith
 from spatial.lift.bounds import is_affine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import lands
-from spatial.lift.state import NotLifted
+from spatial.lift.state import NotLifted, Site
 from spatial.lift.values import (
     ONE,
     TRUE,
@@ -57,6 +57,17 @@ class Unit(Made):
     def shape(self) -> tuple[int, ...]:
         """Its dims, all known."""
         return tuple(d or 0 for d in self.dims or ())
+
+    @property
+    def span(self) -> Span:
+        """The statement it comes from."""
+        match self.origin:
+            case Span():
+                return self.origin
+            case Site(span=span):
+                return span
+            case _:
+                return NO_SPAN
 
     def belong(self) -> None:
         """Finds the block the unit belongs to, from what its pieces depend on."""
@@ -194,21 +205,33 @@ class Units:
         span = made.origin if isinstance(made.origin, Span) else NO_SPAN
         if made.dims is None or None in made.dims:
             raise NotLifted(
-                f'the shape of "{made.name}" does not follow from how it is read', "read it with known bounds", span
+                f'the shape of "{made.name}" does not follow from how it is read',
+                "read it with known bounds",
+                span,
+                binder=made.name,
             )
         axes = _axes(made)
         dims = (*(a.extent or 0 for a in axes), *(d or 0 for d in made.dims))
         if made.kind not in ("int", "float"):
-            problem = NotLifted(
-                f'"{made.name}" holds Ints and Floats, or truth values', "store one kind of number (0.0)", span, "write"
+            raise NotLifted(
+                f'"{made.name}" holds Ints and Floats, or truth values',
+                "store one kind of number (0.0)",
+                span,
+                "write",
+                made.name,
             )
-            raise problem
         unit = Unit(made.name, dims, made.kind, made.order, made.origin)
         if made.base is not None:
             base, base_axes = self.tensor(made.base)
             if axes and (base_axes != axes or not isinstance(base, Unit)):
                 if not isinstance(base, Unit):
-                    raise NotLifted(f'"{made.name}" is a table changed anew in every iteration', "", span, "write")
+                    raise NotLifted(
+                        f'"{made.name}" is a table changed anew in every iteration',
+                        "write into a new Seq of the iteration",
+                        span,
+                        "write",
+                        made.name,
+                    )
                 base = self._spread(base, base_axes, axes, made)
             unit.base = base
         for p in made.pieces:
@@ -283,7 +306,7 @@ def _axes(made: Made) -> tuple[Sym, ...]:
     found = [s for s in made.free if isinstance(s, Sym) and not isinstance(s, Instance)]
     for s in found:
         if s.carried:
-            raise NotLifted(f'"{s.name}" has a value that only a run knows', "", None)
+            raise NotLifted(f'"{s.name}" has a value that only a run knows', binder=s.name)
     return tuple(sorted(found, key=lambda s: s.serial))
 
 
