@@ -196,7 +196,7 @@ def test_compile_of_a_source_that_does_not_lower_says_why(capsys: pytest.Capture
     found = json.loads(said.out)
     assert found["whole"] is False
     assert found["missing"]
-    assert "error: lowered" in said.err
+    assert "lowered none; not lifted" in said.err
     assert "no target" in refused(capsys, "compile", str(source), code=2)
     assert 'did you mean "reference"?' in refused(capsys, "compile", str(source), "--target", "referense", code=2)
     assert 'did you mean "decode"?' in refused(capsys, "compile", "tiny:decod", code=2)
