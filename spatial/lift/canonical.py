@@ -39,7 +39,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     state = [(name, source, _last(units, value)) for name, source, value in roots.state]
     shows = [_shown(units, value, machine) for value in roots.shows]
     shown = [p for line in shows for p in line if isinstance(p, Tensor)]
-    for t in (*(t for _, t in results), *shown):
+    for t in (*(t for _, t in results), *(t for _, _, t in state), *shown):
         if isinstance(t, Unit):
             t.fixed = True
     outside: set[Tensor] = {t for _, t in results} | {t for _, _, t in state} | set(shown)
@@ -54,7 +54,8 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     check_inside(live, machine.assumed)
     live = [*live, *tabulate(units, live)]
     emitter = Emitter()
-    for source in sorted(_sources(live, outside), key=lambda s: s.name):
+    begun = {source for _, source, _ in state}  # a state written whole is read by nobody
+    for source in sorted(begun | set(_sources(live, outside)), key=lambda s: s.name):
         emitter.source(source)
     _emit_all(emitter, live, blocks)
     graph = Graph(

@@ -238,24 +238,31 @@ def _operation(value: Op, of: Callable[[Expr], Interval]) -> Interval:
             return max(a[0], b[0]), max(a[1], b[1])
         case "select":
             return min(a[0], b[0]), max(a[1], b[1])
-        case "mod" if b[0] == b[1] and b[0] > 0:
-            return 0, b[0] - 1
-        case "rem" if b[0] == b[1] and b[0] != 0:
-            most = abs(b[0]) - 1
-            return (-most if a[0] < 0 else 0), (most if a[1] > 0 else 0)
-        case "floordiv" if b[0] == b[1] and b[0] > 0:
-            return a[0] // b[0], a[1] // b[0]
-        case "truncdiv" if b[0] == b[1] and b[0] > 0:
-            return _trunc(a[0], b[0]), _trunc(a[1], b[0])
-        case "floordiv" | "truncdiv" | "rem" | "mod":
-            most = max(abs(a[0]), abs(a[1]), abs(b[0]), abs(b[1]))
-            return -most, most
+        case "mod" | "rem" | "floordiv" | "truncdiv" if b[0] <= 0 <= b[1]:
+            raise Refused(
+                f"{value.op} divides by values {list(b)}, zero among them",
+                "a division by zero has no value",
+                "declare a range without zero for the table the divisor comes from",
+            )
+        case "mod":
+            return (0, b[1] - 1) if b[0] > 0 else (b[0] + 1, 0)
+        case "rem":
+            most = max(abs(b[0]), abs(b[1])) - 1
+            return max(min(a[0], 0), -most), min(max(a[1], 0), most)
+        case "floordiv" | "truncdiv":
+            by: Callable[[int, int], int] = _floor if value.op == "floordiv" else _trunc
+            corners = [by(x, y) for x in a for y in b]  # monotonic in each operand, the divisor being of one sign
+            return min(corners), max(corners)
         case _:
             return min(a[0], b[0]), max(a[1], b[1])
 
 
+def _floor(a: int, b: int) -> int:
+    return a // b
+
+
 def _trunc(a: int, b: int) -> int:
-    return a // b if a >= 0 else -(-a // b)
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 def _last_item(body: Body, axis: int) -> int:

@@ -145,7 +145,8 @@ def emit_product(e: Emitter, placed: Placed, roles: Roles) -> str:
     form = e.target.matrix.int_accumulate if ints else e.target.matrix.float_accumulate
     depth = len(e.nest.loops)
     shape = (roles.m.tile, roles.n.tile)
-    as_stored = stored_b.layout == "q8_0" and roles.m.tile * roles.m.pages == 1
+    # Partial sums can be scaled where a block's values are summed: blocks along the reduced lane, not along columns.
+    as_stored = stored_b.layout == "q8_0" and roles.m.tile * roles.m.pages == 1 and not roles.transpose_b
     a = operand(e, placed, roles, roles.a, ints)
     scale = None
     if as_stored:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from spatial.graph.ranges import range_of_value
 from spatial.ir.affine import Affine
 from spatial.ir.body import Convert, Coord, Expr, Op
 from spatial.ir.graph import Acc, Fn, Num, Read, Value, Var
@@ -23,6 +24,10 @@ SAME = frozenset(
     )
 )
 """Operations that are called the same in graphs and in sections."""
+DIVISIONS = frozenset(("truncdiv", "floordiv", "rem"))
+"""Operations of integers that have no value where the second is zero."""
+MANY = 1 << 31
+"""More instances than any block has."""
 
 
 @dataclass
@@ -60,7 +65,26 @@ class Speller:
             raise Misfit(
                 f"`{value.fn}` of run-time values", "sections have no such operation", "use it on constants only"
             )
-        return Op(value.fn, tuple(self.spell(a) for a in value.args))
+        args = [self.spell(a) for a in value.args]
+        if value.fn in DIVISIONS:
+            args[1] = self.divisor(value.args[1], args[1])
+        return Op(value.fn, tuple(args))
+
+    def divisor(self, value: Value, spelled: Expr) -> Expr:
+        """An integer divisor that is zero in no lane: not where pages overhang, nor where no result is meant."""
+        if isinstance(value, Num) and value.value:
+            return spelled
+        known = {n: t.range for n, t in self.emitter.tensors.items() if t.is_int and t.range is not None}
+        low, high = range_of_value(value, self.placed.piece, known, MANY) or (-1, 1)
+        if low >= 0:
+            return Op("max", (spelled, constant(1, "int")))
+        if high <= 0:
+            return Op("min", (spelled, constant(-1, "int")))
+        raise Misfit(
+            "an integer divisor may be of either sign, so that zero is not left out",
+            "lanes that no result comes from are divided too, and a division by zero has no value",
+            "declare a range of one sign for the table the divisor comes from",
+        )
 
     def coordinate(self, form: Affine) -> Expr:
         """The integer page of an affine form over piece variables; lanes this stage's pages lack count as 0."""
