@@ -6,15 +6,14 @@ clock is for `tests/benchmarks`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from acceptance.deployed import Published, command, make_repository
+from effort import effort
 
 from spatial.build.artifacts import open_artifact
 from spatial.build.pipeline import Pipeline
@@ -206,24 +205,7 @@ def test_thirty_layers_plan_the_bodies_of_two(repository: Path, program: str) ->
 def test_forty_layers_cost_at_most_twice_what_two_do(repository: Path, program: str) -> None:
     few, many = of_depth(repository, "tiny", 2), of_depth(repository, "tiny", 40)
     few(program), many(program)  # whatever is kept from call to call, both find
-    assert calls_made(lambda: many(program)) <= 2 * calls_made(lambda: few(program))
-
-
-def calls_made(work: Callable[[], object]) -> int:
-    """How many functions are called: a measure of work that is the same on every machine."""
-    calls = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
+    assert effort(lambda: many(program))[1] <= 2 * effort(lambda: few(program))[1]
 
 
 def test_each_body_of_a_deployment_is_proved_once(published: Published, monkeypatch: pytest.MonkeyPatch) -> None:

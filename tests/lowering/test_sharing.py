@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-
+from effort import effort
 from graphs import Shape, decoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,18 +25,8 @@ def test_forty_layers_cost_at_most_twice_two():
     """Counted in calls of functions, which no other load of the machine moves."""
 
     def calls(layers: int) -> int:
-        case, count = decoder(Shape(layers=layers)), 0
-
-        def on(_frame: FrameType, event: str, _arg: object) -> None:
-            nonlocal count
-            count += event == "call"
-
-        sys.setprofile(on)
-        try:
-            lowered(case, REFERENCE)
-        finally:
-            sys.setprofile(None)
-        return count
+        case = decoder(Shape(layers=layers))
+        return effort(lambda: lowered(case, REFERENCE))[1]
 
     assert calls(40) <= 2 * calls(2)
 
