@@ -172,23 +172,24 @@ def emit_product(e: Emitter, placed: Placed, roles: Roles) -> str:
         return acc
     total = e.queue("sum", shape, form)
     term = Op("mul", (Page(0), Page(1)))
-    ports = Ports(e, [InPort(acc, depth), InPort(scale, depth)])
+    ports = Ports(e, [InPort(acc, depth), InPort(*scale)])
     state = State("sum", shape, form, done, 0.0, depth, Op("add", (Cell(0), term)))
     compute(e, "scale", "generic", depth, ports, (OutPort(total, done, (), Cell(0)),), (state,))
     return total
 
 
-def stored_planes(e: Emitter, placed: Placed, roles: Roles) -> tuple[str, str]:
-    """Queues of a Q8_0 table's pages as stored: values made floats (exactly), and scales."""
+def stored_planes(e: Emitter, placed: Placed, roles: Roles) -> tuple[str, tuple[str, int]]:
+    """Queues of a Q8_0 table's pages as stored: values made floats (exactly), and scales with the depth they move at.
+    """
     places = placed.reads[roles.b]
     read = page_read(places, roles.k, roles.n)
     if read is None:
         raise Bug("a product's table lost its page")
     values, depth = e.load(roles.b.tensor, places, read.page, "q", "values")
-    scales, _ = e.load(roles.b.tensor, places, scale_page(read), "s", "scales")
+    scales = e.load(roles.b.tensor, places, scale_page(read), "s", "scales")
     ports = Ports(e)
     value = Convert(e.target.vector.float, ports.port(values, depth))
-    return emit_spine(e, ports, value, read.page, e.target.vector.float, depth), scales
+    return emit_spine(e, ports, value, read.page, e.target.vector.float, len(e.nest.loops)), scales
 
 
 def scale_page(read: PageRead) -> tuple[int, int]:

@@ -134,7 +134,9 @@ def test_items_along_ragged_columns_stay_together():
     shifted = out.view.place(at(var(0), var(2, 8) + var(1) + 1))
     assert shared_along(shifted, col, (0, 1, 2), out, REFERENCE) == {2}
     anywhere = out.view.place(at(var(0), via(9, base=var(2, 8) + var(1))))
-    assert shared_along(anywhere, col, (0, 1, 2), out, REFERENCE) == {2}
+    assert shared_along(anywhere, col, (0, 1, 2), out, REFERENCE) == {0, 1, 2}
+    scattered = out.view.place(at(via(9, var(0)), var(2, 8) + var(1)))
+    assert shared_along(scattered, col, (0, 1, 2), out, REFERENCE) == {0, 1, 2}
 
 
 def test_variables_that_always_go_together_are_one():
