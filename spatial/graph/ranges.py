@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from spatial.ir.graph import Acc, Block, Fn, Graph, Node, Num, Piece, Read, Reduction, Statement, Value, Var
 
@@ -118,9 +118,36 @@ def _value(value: Value, box: Mapping[str, Range], known: Mapping[int, Range], p
         case Acc(n):
             return _reduction(piece.accs[n], box, known, piece)
         case Fn(fn, args, "int"):
+            cyclic = remainder(value)
+            if cyclic is not None:
+                return cyclic.shift, cyclic.shift + cyclic.modulus - 1
             return _function(fn, [_value(a, box, known, piece) for a in args])
         case _:
             return None
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """`shift` plus the remainder, from 0 to `modulus` - 1, of `of` divided by `modulus`."""
+
+    of: Value
+    modulus: int
+    shift: int
+
+
+def remainder(value: Value) -> Remainder | None:
+    """The remainder that `a - n * (x // n)` is, with a constant n > 0 and a = x + shift; or None."""
+    match value:
+        case Fn("sub", (a, Fn("mul", (Num(n), Fn("floordiv", (x, Num(m)))) | (Fn("floordiv", (x, Num(m))), Num(n))))):
+            if n != m or n <= 0:
+                return None
+        case _:
+            return None
+    if a == x:
+        return Remainder(x, int(n), 0)
+    if isinstance(a, Var) and isinstance(x, Var) and (a.value - x.value).is_const:
+        return Remainder(x, int(n), (a.value - x.value).const)
+    return None
 
 
 def _reduction(r: Reduction, box: Mapping[str, Range], known: Mapping[int, Range], piece: Piece) -> Range | None:

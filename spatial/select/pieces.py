@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from spatial.errors import Refused
 from spatial.ir.affine import Affine
 from spatial.ir.graph import At, Fn, Piece, Read, Value, Var
 from spatial.select.lanes import Places
@@ -147,11 +148,21 @@ def _drop_places(places: Places, gone: frozenset[int]) -> Places:
 
 
 def place_piece(piece: Piece, out: Stored, stored: Mapping[int, Stored]) -> Placed:
-    """The piece over the stored tensors, variables of extent 1 put to 0 and fused where they can be."""
+    """The piece over the stored tensors, variables of extent 1 put to 0 and fused where they can be.
+
+    Raises `Refused` where an access has more than one run-time index.
+    """
+    reads_at = piece_reads(piece)
+    if any(sum(a.via is not None for a in at) > 1 for at in (piece.pos, *(r.at for r in reads_at))):
+        raise Refused(
+            "an access has more than one run-time index",
+            "a section adds one run-time index to a place",
+            "keep the table flat, and put the places of its items into a sequence of Ints first",
+        )
     extents = list(piece.par + piece.red)
     gone = frozenset(n for n, e in enumerate(extents) if e == 1)
     pos = _drop_places(out.view.place(piece.pos), gone)
-    reads = {r: _drop_places(stored[r.tensor].view.place(r.at), gone) for r in piece_reads(piece)}
+    reads = {r: _drop_places(stored[r.tensor].view.place(r.at), gone) for r in reads_at}
     forms = [f for places in (pos, *reads.values()) for f in index_forms(places)]
     forms += [_drop(f, gone) for value in values_of(piece) for f in forms_of(value)]
     while True:

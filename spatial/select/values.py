@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from spatial.graph.ranges import range_of_value
+from spatial.graph.ranges import range_of_value, remainder
 from spatial.ir.affine import Affine
 from spatial.ir.body import Convert, Coord, Expr, Op
 from spatial.ir.graph import Acc, Fn, Num, Read, Value, Var
@@ -65,6 +65,10 @@ class Speller:
             raise Misfit(
                 f"`{value.fn}` of run-time values", "sections have no such operation", "use it on constants only"
             )
+        cyclic = remainder(value)
+        if cyclic is not None:
+            whole = Op("mod", (self.spell(cyclic.of), constant(cyclic.modulus, "int")))
+            return Op("add", (whole, constant(cyclic.shift, "int"))) if cyclic.shift else whole
         args = [self.spell(a) for a in value.args]
         if value.fn in DIVISIONS:
             args[1] = self.divisor(value.args[1], args[1])
