@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spatial.lift.arith import negate
 from spatial.lift.bounds import at_least_zero
 from spatial.lift.carries import Carry, Closing
 from spatial.lift.combine import combined
@@ -105,10 +106,11 @@ def _is_pair(k: Carry, best: Carry, term: Term) -> bool:
     if term.test is None or not isinstance(k.exit, Node):
         return False
     match _choice(k.exit):
-        case (test, taken, kept):
-            if test is term.test and kept is k.start:
-                return k.start not in taken.free and best.start not in taken.free
-            return isinstance(test, Op) and test.fn == "not" and test.args[0] is term.test and taken is k.start
+        case (test, one, other):
+            for condition, taken, kept in ((test, one, other), (negate(test), other, one)):
+                if condition is term.test and kept is k.start:
+                    return k.start not in taken.free and best.start not in taken.free
+            return False
         case _:
             return False
 

@@ -1,7 +1,8 @@
 """From a program to a tensor graph: executes Main symbolically, then brings what its roots need to canonical form.
 
-The first execution learns the shapes of weights from their accesses, a second one proves everything with the shapes
-known. Statements of Main that are refused are noted and stepped over, so that one run tells all it can.
+The first execution learns the shapes of weights from their accesses, and which tables are indexed flat; a second one
+proves everything with these known. Statements of Main that are refused are noted and stepped over, so that one run
+tells all it can.
 """
 
 from __future__ import annotations
@@ -72,11 +73,14 @@ def _run(program: syntax.Program, facts: Facts) -> Executed:
     """Executes Main until the shapes it implies are the shapes it was executed with."""
     integers: frozenset[str] = frozenset()
     shapes: dict[str, tuple[int, ...]] = {}
+    flat: frozenset[str] = frozenset()
     rounds = 0
     while True:
         try:
-            learned = _merged(shapes, _learned(_execute(program, facts, shapes, integers, discovering=True).machine))
-            ended = _execute(program, facts, learned, integers, discovering=False)
+            first = _execute(program, facts, shapes, integers, flat, discovering=True).machine
+            learned = _merged(shapes, _learned(first))
+            flat |= first.flat_tables()
+            ended = _execute(program, facts, learned, integers, flat, discovering=False)
         except WrongKind as found:
             integers |= {found.name}
             continue
@@ -89,7 +93,7 @@ def _run(program: syntax.Program, facts: Facts) -> Executed:
 def flat_tables(program: syntax.Program, facts: Facts) -> frozenset[str]:
     """Tables of several axes that the program indexes as one row-major sequence: so the interpreter is handed them."""
     machine = _run(program, facts).machine
-    return frozenset(name for name, source in machine.sources.items() if source.mode == "flat")
+    return machine.flat_tables()
 
 
 def _execute(
@@ -97,9 +101,10 @@ def _execute(
     facts: Facts,
     shapes: dict[str, tuple[int, ...]],
     integers: frozenset[str],
+    flat: frozenset[str],
     discovering: bool,
 ) -> Executed:
-    machine = Machine(program, facts, shapes, integers, discovering=discovering)
+    machine = Machine(program, facts, shapes, integers, flat, discovering=discovering)
     executor = Executor(machine)
     machine.assumed = _assumptions(machine)
     refused: list[NotLifted] = []

@@ -5,6 +5,7 @@ Holds no rule of the language; `expressions` and `execute` drive it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +29,7 @@ from spatial.lift.values import (
     int_constant,
     integer,
     plus,
+    scale,
 )
 from spatial.lift.walk import below
 from spatial.logos import syntax
@@ -59,12 +61,14 @@ class Mark:
 
 @dataclass(eq=False)
 class Machine:
-    """One execution of one program. `shapes`: extents of weights and open inputs known so far."""
+    """One execution of one program. `shapes`: extents of weights and open inputs known so far; `flat_sources`: the
+    tables of several axes that it is known to index as one sequence."""
 
     program: syntax.Program
     facts: Facts
     shapes: dict[str, tuple[int, ...]]
     integers: frozenset[str]
+    flat_sources: frozenset[str] = frozenset()
     sources: dict[str, Source] = field(default_factory=dict[str, Source])
     globals: Scope = field(default_factory=Scope)
     guards: list[Node] = field(default_factory=list[Node])
@@ -73,6 +77,10 @@ class Machine:
     accesses: list[Access] = field(default_factory=list[Access])
     shows: list[Value] = field(default_factory=list[Value])
     calls: list[str] = field(default_factory=list[str])
+    deep: set[str] = field(default_factory=set[str])
+    """Tables of which an item of a row is taken."""
+    long: set[str] = field(default_factory=set[str])
+    """Tables of which an item is taken that would be no row of theirs."""
     nest_depth: int = 0
     block_depth: int = 0
     discovering: bool = False
@@ -129,6 +137,7 @@ class Machine:
                 _nearest(name, self.facts.names()),
                 span,
             )
+        made.mode = "flat" if name in self.flat_sources else ""
         self.sources[name] = made
         return Seq(made)
 
@@ -262,8 +271,12 @@ class Machine:
         tensor = value.tensor
         prefix = (*value.prefix, index)
         table = self.table(tensor)
+        if table is not None and value.prefix:
+            self.deep.add(table.name)
         if table is not None and not table.mode:
             if not value.prefix:
+                if self.beyond_rows(tensor, index):
+                    self.long.add(table.name)
                 return Seq(tensor, prefix)  # nested or flat: what is done with it will say
             self.set_mode(table, "nested", span)
             self.demand(value.prefix[0], tensor, 0, span)
@@ -275,6 +288,18 @@ class Machine:
         if tensor.dims is not None and len(prefix) == len(tensor.dims):
             return self.element(tensor, prefix)
         return Seq(tensor, prefix)
+
+    def beyond_rows(self, tensor: Tensor, index: Node) -> bool:
+        """Whether an index lies in a table read flat, but perhaps not in the table read by rows."""
+        dims, known = [d or 1 for d in tensor.dims or ()], self.known()
+        inside, last = (plus(scale(index, -1), n - 1) for n in (dims[0], math.prod(dims)))
+        return not at_least_zero(inside, known) and at_least_zero(last, known)
+
+    def flat_tables(self) -> frozenset[str]:
+        """Tables of several axes that are indexed as one sequence: a number is made of an item, or items are taken
+        where there are no rows, and none of a row."""
+        flat = {name for name, source in self.sources.items() if source.mode == "flat"}
+        return frozenset(flat | (self.long - self.deep))
 
     def set_mode(self, source: Source, mode: str, span: Span) -> None:
         """A table of several axes is read nested or flat, all through."""
@@ -322,7 +347,7 @@ class Machine:
         match value:
             case Node():
                 return value
-            case Seq(tensor=tensor) if len(value.prefix) == 1 and (table := self.table(tensor)) and not table.mode:
+            case Seq(tensor=tensor) if self.undecided(value) and (table := self.table(tensor)):
                 self.set_mode(table, "flat", span)
                 return self.flat(tensor, value.prefix, span)
             case Seq(tensor=tensor) if tensor.dims is None and value.prefix:
@@ -334,6 +359,11 @@ class Machine:
                 raise NotLifted(*self.no_number(value), span)
             case _:
                 raise NotLifted("a text, or nothing, stands where a number is wanted", "compute with numbers", span)
+
+    def undecided(self, value: Seq) -> bool:
+        """Whether a value is an item of a table that was not known to be nested or flat when the item was taken."""
+        table = self.table(value.tensor) if len(value.prefix) == 1 else None
+        return table is not None and table.mode != "nested"
 
     def no_number(self, value: Seq) -> tuple[str, str]:
         """Why a sequence cannot stand where a number is wanted, and what would."""

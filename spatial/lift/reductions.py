@@ -18,8 +18,8 @@ from spatial.lift.walk import children
 class Term:
     """One iteration's part: `op` of the carried value and `value`, where `guards` hold.
 
-    `test`: of a maximum or minimum spelled as a branch, its condition; `strict`: whether an equal value leaves the
-    carried one alone.
+    `test`: of a maximum or minimum spelled as a branch, the condition under which `value` is taken; `strict`: whether
+    an equal value leaves the carried one alone.
     """
 
     op: str
@@ -149,13 +149,13 @@ def _extreme(exit: Node, start: Node) -> Term | None:
         if kept is start:
             order = compares(condition, start, taken)
             if order is not None:
-                return Term("max" if order > 0 else "min", taken, (), c, abs(order) == 2)
+                return Term("max" if order > 0 else "min", taken, (), condition, abs(order) == 2)
             match condition:
                 case Op(fn="and", args=(x, y)):
                     for guard, test in ((x, y), (y, x)):
                         order = compares(test, start, taken)
                         if order is not None and not _occurs(start, guard):
-                            return Term("max" if order > 0 else "min", taken, (guard,), c, abs(order) == 2)
+                            return Term("max" if order > 0 else "min", taken, (guard,), condition, abs(order) == 2)
                 case _:
                     pass
             found = _extreme(taken, start)

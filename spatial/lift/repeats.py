@@ -43,11 +43,14 @@ def run_while(ex: Runner, s: syntax.While, scope: Scope) -> None:
 
 def _counter(ex: Runner, s: syntax.While, scope: Scope) -> Node | None:
     """The trip count of a counting While."""
-    c = s.condition
-    if not isinstance(c, syntax.Binary) or c.op not in ("<", "<=", ">", ">="):
+    c, negated = s.condition, False
+    while isinstance(c, syntax.Not):
+        c, negated = c.operand, not negated
+    if not isinstance(c, syntax.Binary) or c.op not in _MIRROR:
         return None
+    said = _NEGATED[c.op] if negated else c.op
     assigned = assigned_names(s.body, ex.m.program)
-    for name, bound, op in ((c.left, c.right, c.op), (c.right, c.left, _MIRROR[c.op])):
+    for name, bound, op in ((c.left, c.right, said), (c.right, c.left, _MIRROR[said])):
         if not isinstance(name, syntax.Name) or name.name not in assigned:
             continue
         if any(isinstance(n, syntax.Name) and n.name in assigned for n in syntax.walk(bound)):
@@ -68,6 +71,7 @@ def _counter(ex: Runner, s: syntax.While, scope: Scope) -> Node | None:
 
 
 _MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def _run(ex: Runner, loop: Loop, scope: Scope) -> None:

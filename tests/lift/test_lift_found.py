@@ -1,0 +1,104 @@
+"""Programs that random spellings and their mutants once found refused, or lifted to something else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lifting import Facts, Table, agree, floats, graph_of, ints, refusals
+
+N, M = 6, 4
+FACTS = Facts(
+    {"n": N, "m": M},
+    {
+        "x": Table((N,), "float"),
+        "q": Table((N,), "int", (-3, 3)),
+        "grid": Table((N, M), "float"),
+        "count": Table((1,), "int", (0, M)),
+    },
+)
+
+LIFTED = {
+    "a While until a comparison no longer fails": """## Main
+Let y be 0.0.
+Let i be n.
+While not (i < 1):
+    Set y to y + item i of x.
+    Set i to i - 1.
+Let j be 0.
+While not (not (j < n)):
+    j += 1.
+    y += item j of x * 0.5.
+""",
+    "items of a table read flat, bound before they are used": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Let first be item (m * i + 1 - m) of grid.
+    Let best be first.
+    Repeat for j from 2 to m:
+        If item (m * i + j - m) of grid > best:
+            Set best to item (m * i + j - m) of grid.
+    Push best - first to y.
+""",
+    "items of a table read flat and only copied": """## Main
+Let y be a new Seq of Float.
+Repeat for k from 1 to n * m:
+    Push item k of grid to y.
+""",
+    "items of a table read flat, added": """## Main
+Let y be a new Seq of Float.
+Repeat for k from 1 to n * m:
+    Push item k of grid + item (n * m + 1 - k) of grid to y.
+""",
+    "a comparison that fails remembers the place": """## Main
+Let best be item 1 of x.
+Let place be 1.
+Repeat for i from 2 to n:
+    If not (item i of x <= best):
+        Set best to item i of x.
+        Set place to i.
+Let y be place.
+""",
+    "the place of the best, where it is left alone otherwise": """## Main
+Let best be item 1 of q.
+Let y be 1.
+Repeat for i from 2 to n:
+    If item i of q >= best:
+        Set best to item i of q.
+        Set y to i.
+    Otherwise:
+        Set y to y.
+""",
+}
+
+
+@pytest.mark.parametrize("name", LIFTED)
+def test_a_program_found_refused_lifts(name: str) -> None:
+    graph = graph_of(LIFTED[name], FACTS)
+    for count in (0, 2, M):
+        given = {"x": floats(count, N), "q": ints(count, -3, 3, N), "grid": floats(count, N, M)}
+        agree(LIFTED[name], FACTS, {**given, "count": np.array([count])}, graph=graph)
+
+
+@pytest.mark.parametrize("table", ["x", "q"])
+def test_a_place_kept_where_the_best_is_not_is_no_place_of_the_best(table: str) -> None:
+    source = f"""## Main
+Let best be item 1 of {table}.
+Let y be 1.
+Repeat for i from 2 to n:
+    If item i of {table} <= best:
+        Set y to i.
+    Otherwise:
+        Set best to item i of {table}.
+"""
+    (refused,) = refusals(source, FACTS)
+    assert refused[0] == 6 and "recurrence" in refused[1]
+
+
+def test_a_row_past_the_last_is_no_item_of_a_flat_table() -> None:
+    source = """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push item 1 of (item (i + 1) of grid) to y.
+"""
+    ((line, why),) = refusals(source, FACTS)
+    assert line == 4 and "may exceed 6" in why
