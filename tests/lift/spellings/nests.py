@@ -1,0 +1,350 @@
+"""Definitions and updates, spelled as loops; and the whole program around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from lift.spellings.choose import Chooser
+from lift.spellings.indices import Lines, Local, Scope, Writer, bracketed
+from lift.spellings.model import At, Bin, Def, Expr, Fold, Num, Poly, Problem, Update, poly
+from lift.spellings.parts import reads
+from lift.spellings.values import Values
+
+_ZERO = {"Float": "0.0", "Int": "0"}
+
+
+def spell(problem: Problem, choose: Chooser, size: int) -> tuple[str, frozenset[str]]:
+    """A program for the problem at one of its two sizes, and the inputs it indexes as one flat sequence."""
+    measured = tuple(n for n, t in problem.inputs.items() if not t.weight)
+    writer = Writer(choose, problem.sizes[size], measured)
+    text = _Program(problem, writer).text()
+    return text, frozenset(n for n in problem.inputs if writer.layouts[n] == "flat")
+
+
+@dataclass
+class _Program:
+    problem: Problem
+    writer: Writer
+    values: Values = field(init=False)
+
+    def __post_init__(self) -> None:
+        w, problem = self.writer, self.problem
+        self.values = Values(w)
+        for name in (*problem.sizes[0], *problem.inputs, *problem.scalars, *(s.name for s in self.defs)):
+            w.names[name] = 1
+        for name, table in problem.inputs.items():
+            w.shapes[name], w.kinds[name] = table.shape, table.kind
+            flat = len(table.shape) > 1 and not table.weight
+            w.layouts[name] = w.choose.pick("layout") if flat else "nested"
+            w.types[name] = _typed(len(table.shape) if w.layouts[name] == "nested" else 1, table.kind)
+        for d in self.defs:
+            shape = tuple(n for _, n in d.axes)
+            w.shapes[d.name] = (*shape[:-1], shape[-1] * 2) if d.pairs else shape
+            w.kinds[d.name] = d.kind
+            w.layouts[d.name] = w.choose.pick("layout") if len(shape) > 1 else "nested"
+            w.types[d.name] = _typed(len(shape) if w.layouts[d.name] == "nested" else 1, d.kind)
+
+    @property
+    def defs(self) -> list[Def]:
+        return [s for s in self.problem.steps if isinstance(s, Def)]
+
+    def text(self) -> str:
+        main: Lines = [f"Let {name} be {expr}." for name, expr in self.problem.scalars.items()]
+        for group in self.groups():
+            self.group(main, group)
+        w = self.writer
+        natives = [f"## To native {n} (x: Float) -> Float" for n in sorted(w.natives)]
+        return "\n".join([*natives, *w.functions, "## Main", *main]) + "\n"
+
+    def groups(self) -> list[list[Def | Update]]:
+        """Steps to be written as one nest each: those with the same first axis, if drawn so and if it may be."""
+        found: list[list[Def | Update]] = []
+        for step in self.problem.steps:
+            if found and self._joins(found[-1], step) and self.writer.choose.pick("nests") == "merged":
+                found[-1].append(step)
+            else:
+                found.append([step])
+        return found
+
+    def _joins(self, group: list[Def | Update], step: Def | Update) -> bool:
+        first = group[0]
+        if not all(isinstance(s, Def) and s.axes and not s.pairs for s in (*group, step)) or isinstance(first, Update):
+            return False
+        if first.axes[0] != step.axes[0]:
+            return False
+        var, made = first.axes[0][0], {s.name for s in group if isinstance(s, Def)}
+        return all(not (r.tensor in made and r.at[0] != poly(var)) for v in step.values for r in reads(v))  # type: ignore[union-attr]
+
+    # ---------------------------------------------------------------- nests
+
+    def group(self, out: Lines, group: Sequence[Def | Update]) -> None:
+        scope = Scope(levels=((frozenset(), out),))
+        match group:
+            case [Update() as step]:
+                self.update(out, step, scope)
+            case [Def() as step]:
+                self.definition(out, step, scope)
+            case _:
+                self.merged(out, [s for s in group if isinstance(s, Def)], scope)
+
+    def merged(self, out: Lines, group: list[Def], scope: Scope) -> None:
+        """Several definitions in one loop over their first axis; those read only here may stay rows."""
+        w = self.writer
+        inside = {d.name for d in group}
+        outside = {r.tensor for s in self.problem.steps if getattr(s, "name", "") not in inside for r in _all(s)}
+        private = [
+            d.name
+            for d in group
+            if d.name not in outside | set(self.problem.results) and w.choose.pick("private") == "row only"
+        ]
+        ways = {d.name: w.choose.pick("build", ("Push", "Set item of copies")) for d in group if d.name not in private}
+        for d in group:
+            if d.name in ways:
+                self.opened(out, d, ways[d.name])
+
+        def body(lines: Lines, inner: Scope) -> None:
+            for d in group:
+                axes, drop = d.axes[1:], 1
+                if not axes:
+                    text = self.values.value(d.values[0], inner, lines)
+                    name = self.values.bound(text, d.kind, inner, lines)
+                else:
+                    name = w.fresh("row")
+                    w.layouts[name] = w.layouts[d.name]
+                    w.types[name] = _typed(len(axes) if w.layouts[d.name] == "nested" else 1, d.kind)
+                    part = replace(d, name=name, axes=axes)
+                    w.shapes[name], w.kinds[name] = tuple(n for _, n in axes), d.kind
+                    self.definition(lines, part, inner, top=False)
+                inner = replace(inner, locals={**inner.locals, d.name: Local(name, drop)}, inner=inner.inner | {name})
+                if d.name in ways:
+                    self.closed(lines, d, ways[d.name], name, inner)
+
+        var, extent = group[0].axes[0]
+        w.loop(out, var, extent, scope, body)
+
+    def opened(self, out: Lines, d: Def, way: str) -> None:
+        """The sequence before the loop over the first axis."""
+        if way == "Push":
+            out.append(f"Let {d.name} be {self._empty(self.writer.layouts[d.name], len(d.axes), d.kind)}.")
+        else:
+            out.append(f"Let {d.name} be {self.copies(d)}.")
+
+    def closed(self, lines: Lines, d: Def, way: str, part: str, scope: Scope) -> None:
+        """One item or row of the first axis is put in its place."""
+        w = self.writer
+        var = poly(d.axes[0][0]).put(scope.counters)
+        flat = w.layouts[d.name] == "flat" and len(d.axes) > 1
+        if not flat:
+            if way == "Push":
+                lines.append(f"Push {part} to {d.name}.")
+            else:
+                lines.append(f"Set {w.item(d.name, [var], scope)} to {part}.")
+            return
+        length = poly(1)
+        for _, n in d.axes[1:]:
+            length = length * n
+
+        def step(inner_lines: Lines, inner: Scope) -> None:
+            q = poly("q").put(inner.counters)
+            value = w.item(part, [q], inner)
+            if way == "Push":
+                inner_lines.append(f"Push {value} to {d.name}.")
+            else:
+                inner_lines.append(f"Set {w.item(d.name, [var * length + q], inner)} to {value}.")
+
+        w.loop(lines, "q", length, scope, step)
+
+    def copies(self, d: Def, value: str = "") -> str:
+        """A filled sequence of the tensor's shape."""
+        shape = self.writer.shapes[d.name]
+        spelled = [bracketed(self.writer.integer(n, Scope())) for n in shape]
+        value = value or _ZERO[d.kind]
+        if self.writer.layouts[d.name] == "flat":
+            return f"{bracketed(' * '.join(spelled))} copies of {value}"
+        text = value
+        for n in reversed(spelled):
+            text = f"{n} copies of {bracketed(text)}"
+        return text
+
+    @staticmethod
+    def _empty(layout: str, rank: int, kind: str) -> str:
+        depth = rank if layout == "nested" else 1
+        element = kind
+        for _ in range(depth - 1):
+            element = f"(Seq of {element})"
+        return f"a new Seq of {element}"
+
+    def definition(self, out: Lines, d: Def, scope: Scope, top: bool = True) -> None:
+        w = self.writer
+        if not d.axes:
+            text = self.values.value(d.values[0], scope, out)
+            out.append(f"Let {d.name} be {text}.")
+            return
+        if w.choose.pick("definition") == "a function":
+            name = w.fresh("result")
+            w.layouts[name], w.shapes[name], w.kinds[name] = w.layouts[d.name], w.shapes[d.name], d.kind
+            made = replace(d, name=name)
+            if top and w.choose.pick("arguments") == "passed":
+                given = {r.tensor for v in d.values for r in reads(v)} & set(w.types)
+                scope = replace(scope, inner=scope.inner | given)
+
+            def write(lines: Lines, inner: Scope) -> str:
+                self.loops(lines, made, replace(inner, levels=((inner.levels[0][0], lines),)))
+                return name
+
+            call = self.values.function("made", w.types.get(d.name, "Seq of Float"), scope, write)
+            out.append(f"Let {d.name} be {call}.")
+        else:
+            self.loops(out, d, scope)
+
+    # ---------------------------------------------------------------- one definition
+
+    def loops(self, out: Lines, d: Def, scope: Scope) -> None:
+        w = self.writer
+        scope = replace(scope, inner=scope.inner | ({d.name} if scope.inner else set()))
+        if d.pairs == "far" and w.choose.pick("build") == "Push":
+            self.pushed(out, d, scope)
+            return
+        summed = d.values[0] if not d.pairs and isinstance(d.values[0], Fold) else None
+        if summed and summed.op == "+" and w.choose.pick("accumulator") == "in the item":
+            self.in_item(out, d, summed, scope)
+            return
+        way = "Set item of copies" if d.pairs == "far" else w.choose.pick("build")
+        if way == "Push":
+            self.pushed(out, d, scope)
+            return
+        self.filled(out, d, way, scope)
+        self.nest(out, d, list(d.axes), scope, w.choose.pick("order") == "permuted")
+
+    def filled(self, out: Lines, d: Def, way: str, scope: Scope) -> None:
+        if way == "Set item of pushed":
+            axes = d.axes if not d.pairs else (*d.axes[:-1], (d.axes[-1][0], d.axes[-1][1] * 2))
+            zero = Num(0.0 if d.kind == "Float" else 0)
+            self.pushed(out, replace(d, axes=axes, values=(zero,), pairs=""), scope)
+        else:
+            out.append(f"Let {d.name} be {self.copies(d)}.")
+
+    def nest(self, out: Lines, d: Def, axes: list[tuple[str, Poly]], scope: Scope, permute: bool) -> None:
+        """Loops that set every item, in any order."""
+        order = [axes[n] for n in self.writer.choose.shuffled(axes)] if permute else axes
+
+        def inner(lines: Lines, at: Scope, left: list[tuple[str, Poly]]) -> None:
+            if left:
+                (var, extent), *rest = left
+                self.writer.loop(lines, var, extent, at, lambda ls, s: inner(ls, s, rest), any_order=True)
+                return
+            for n, value in enumerate(d.values):
+                text = self.values.value(value, at, lines)
+                lines.append(f"Set {self.target(d, n, at)} to {text}.")
+
+        inner(out, scope, order)
+
+    def target(self, d: Def, n: int, scope: Scope) -> str:
+        """The item of a definition that its `n`-th value goes to."""
+        w = self.writer
+        index = [poly(v) for v, _ in d.axes]
+        if d.pairs == "near":
+            index[-1] = index[-1] * 2 + n
+        elif d.pairs == "far" and n:
+            index[-1] = index[-1] + d.axes[-1][1]
+        return self.place(d.name, w.shapes[d.name], [i.put(scope.counters) for i in index], scope)
+
+    def place(self, name: str, shape: Sequence[Poly], index: list[Poly], scope: Scope) -> str:
+        w = self.writer
+        if w.layouts[name] == "flat" and len(index) > 1:
+            form = index[0]
+            for a, n in zip(index[1:], shape[1:], strict=True):
+                form = form * n + a
+            index = [form]
+        return w.item(w.use(name, scope), index, scope)
+
+    def in_item(self, out: Lines, d: Def, e: Fold, scope: Scope) -> None:
+        """A sum gathered in the item itself, the loop of the reduction anywhere."""
+        w = self.writer
+        self.filled(out, d, w.choose.pick("build", ("Set item of copies", "Set item of pushed")), scope)
+        free = not ((e.box or e.extent).symbols() & {v for v, _ in d.axes})
+        axes = [*d.axes, (e.var, e.extent)]
+        order = w.choose.shuffled(axes) if free and w.choose.pick("order") == "permuted" else list(range(len(axes)))
+
+        def inner(lines: Lines, at: Scope, left: list[int]) -> None:
+            if not left:
+                term = self.values.value(e.term, at, lines)
+                self.values.gathered(lines, "+", self.target(d, 0, at), term)
+            elif axes[left[0]][0] == e.var:
+                self.values.over(lines, e, at, lambda ls, s: inner(ls, s, left[1:]))
+            else:
+                var, extent = axes[left[0]]
+                w.loop(lines, var, extent, at, lambda ls, s: inner(ls, s, left[1:]), any_order=True)
+
+        if (e.tests or e.box is not None) and order[-1] != len(axes) - 1:
+            order = list(range(len(axes)))  # a condition of the reduction may name any axis
+        inner(out, scope, order)
+
+    def pushed(self, out: Lines, d: Def, scope: Scope) -> None:
+        """Rows pushed to rows; flat, items pushed to the one sequence."""
+        w = self.writer
+        nested = w.layouts[d.name] == "nested"
+        out.append(f"Let {d.name} be {self._empty(w.layouts[d.name], len(d.axes), d.kind)}.")
+
+        def inner(lines: Lines, at: Scope, n: int, into: str) -> None:
+            if n == len(d.axes) - 1 and d.pairs == "far":
+                for value in d.values:
+                    w.loop(lines, *d.axes[n], at, lambda ls, s, v=value: items(ls, s, into, (v,)))
+                return
+            if n == len(d.axes):
+                items(lines, at, into, d.values)
+                return
+
+            def body(ls: Lines, s: Scope) -> None:
+                if nested and n + 1 < len(d.axes):
+                    row = w.fresh("part")
+                    w.types[row] = _typed(len(d.axes) - n - 1, d.kind)
+                    ls.append(f"Let {row} be {self._empty('nested', len(d.axes) - n - 1, d.kind)}.")
+                    inner(ls, s, n + 1, row)
+                    ls.append(f"Push {row} to {into}.")
+                else:
+                    inner(ls, s, n + 1, into)
+
+            w.loop(lines, *d.axes[n], at, body)
+
+        def items(lines: Lines, at: Scope, into: str, values: tuple[Expr, ...]) -> None:
+            for text in [self.values.value(v, at, lines) for v in values]:
+                lines.append(f"Push {text} to {into}.")
+
+        inner(out, scope, 0, d.name)
+
+    # ---------------------------------------------------------------- updates
+
+    def update(self, out: Lines, u: Update, scope: Scope) -> None:
+        w = self.writer
+        shape = self.problem.inputs[u.table].shape
+
+        def write(lines: Lines, at: Scope) -> None:
+            index = [a.put(at.counters) for a in u.at]
+            match u.value:
+                case Bin("+", At(table, same), term) if table == u.table and same == u.at:
+                    text = self.values.value(term, at, lines)
+                    self.values.gathered(lines, "+", self.place(u.table, shape, index, at), text)
+                case _:
+                    text = self.values.value(u.value, at, lines)
+                    lines.append(f"Set {self.place(u.table, shape, index, at)} to {text}.")
+
+        def inner(lines: Lines, at: Scope, left: Sequence[tuple[str, Poly]]) -> None:
+            if left:
+                w.loop(lines, *left[0], at, lambda ls, s: inner(ls, s, left[1:]))
+            elif u.tests:
+                self.values.guarded(lines, u.tests, at, write)
+            else:
+                write(lines, at)
+
+        inner(out, scope, u.axes)
+
+
+def _typed(depth: int, kind: str) -> str:
+    return "Seq of " * depth + kind
+
+
+def _all(step: Def | Update) -> list[At]:
+    values = step.values if isinstance(step, Def) else (step.value, *(v for t in step.tests for v in (t.left, t.right)))
+    return [r for v in values for r in reads(v)]
