@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from spatial.errors import Bug
+from spatial.ir.affine import Affine
 from spatial.ir.body import Cell, Convert, InPort, Matmul, Op, OutPort, Page, State
 from spatial.ir.graph import Acc, Fn, Num, Read, Statement, Value, Var
 from spatial.numerics import Q8_BLOCK, narrowest
@@ -249,31 +250,38 @@ def guard_for(placed: Placed, guard: Value, which: Read, roles: Roles, first: bo
             "the first table's pages serve every column",
             "write the guard over the row and the reduced index",
         )
-    return weakest(guard, f"v{other.var}", other)
+    return weakest(guard, f"v{other.var}", other, placed)
 
 
-def weakest(guard: Value, var: str, lane: Lane) -> Value | None:
+def weakest(guard: Value, var: str, lane: Lane, placed: Placed) -> Value | None:
     """The guard with lane variable `var` put to whatever end of its page lets most through; None where that is
     unclear."""
     if not (isinstance(guard, Fn) and guard.fn in ("lt", "le")):
         return None
-    low, high = (_pushed(a, var, lane, up) for a, up in zip(guard.args, (False, True), strict=True))
+    low, high = (_pushed(a, var, lane, placed, up) for a, up in zip(guard.args, (False, True), strict=True))
     return None if low is None or high is None else Fn(guard.fn, (low, high), "bool")
 
 
-def _pushed(value: Value, var: str, lane: Lane, up: bool) -> Value | None:
+def _pushed(value: Value, var: str, lane: Lane, placed: Placed, up: bool) -> Value | None:
     """The value with the lane part of `var` at the page's end that makes it largest (`up`) or smallest."""
     match value:
         case Var():
             coef = value.value.coef(var)
-            end = lane.tile - 1 if (coef > 0) == up else 0
-            return Fn("add", (value, Num(coef * end, "int")), "int") if coef else value
+            if not coef or (coef > 0) != up:
+                return value
+            end = Fn("add", (value, Num(coef * (lane.tile - 1), "int")), "int")
+            if lane.extent % lane.tile == 0:
+                return end
+            last = Var(value.value.subst({var: Affine(lane.extent - 1)}))  # the last page overhangs
+            return Fn("min" if up else "max", (end, last), "int")
         case Fn(fn="add"):
-            parts = [_pushed(a, var, lane, up) for a in value.args]
+            parts = [_pushed(a, var, lane, placed, up) for a in value.args]
             return None if None in parts else Fn("add", tuple(p for p in parts if p is not None), value.kind)
         case Fn(fn="sub"):
-            x, y = _pushed(value.args[0], var, lane, up), _pushed(value.args[1], var, lane, not up)
+            x, y = (_pushed(a, var, lane, placed, u) for a, u in zip(value.args, (up, not up), strict=True))
             return None if x is None or y is None else Fn("sub", (x, y), value.kind)
+        case Read() if var in symbols_of(value, placed):
+            return None  # which row's is the greatest is not known before
         case Num() | Acc() | Read():
             return value
         case _:

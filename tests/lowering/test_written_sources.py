@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from running import LONE, SMALL
-from sources import Source, compiled, hold, read_sources, sources
+from running import LONE, SMALL, tables_of
+from sources import Lowered, Source, compiled, hold, read_sources, sources
 from support import REFERENCE, TF32
 
 from spatial.errors import Refused
+from spatial.numerics import Array
 from spatial.target import Target
 
 SOURCES = read_sources(Path(__file__).parent / "programs")
@@ -36,3 +38,22 @@ Repeat for i from 1 to n:
     (source,) = sources("two places", text)
     with pytest.raises(Refused, match="more than one run-time index"):
         compiled(source, REFERENCE)
+
+
+def spoilt(work: Lowered, name: str, axis: int, last: int) -> Array:
+    """The drawn table with what lies past `last` along an axis no number, or none that is finite."""
+    values = np.moveaxis(tables_of(work.case)[name].copy(), axis, 0)
+    values[last:] = np.nan
+    values[last + 1 :: 2] = np.inf
+    return np.moveaxis(values, 0, axis)
+
+
+@pytest.mark.parametrize("target", (REFERENCE, TF32), ids=lambda t: t.name)
+@pytest.mark.parametrize("source", [s for s in SOURCES if s.name in ("attention_decode", "attention_prefill")], ids=str)
+def test_what_no_row_looks_at_does_not_show(source: Source, target: Target):
+    work = compiled(source, target)
+    sizes = source.facts.sizes
+    rows = sizes.get("rows", 1)
+    at = (sizes["positions"] - rows) // 2
+    given = {name: spoilt(work, name, 0, at + rows) for name in ("keys", "values")}
+    hold(work, 1, {**given, "start" if "rows" in sizes else "place": np.array([at])})
