@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from spatial.lift import arith
-from spatial.lift.bounds import at_least_zero
+from spatial.lift.bounds import at_least_zero, is_affine
 from spatial.lift.carries import Carry, Closing
 from spatial.lift.reductions import Term
 from spatial.lift.rewrite import Substitution
@@ -13,6 +13,7 @@ from spatial.lift.state import NotLifted
 from spatial.lift.values import (
     TRUE,
     ZERO,
+    Get,
     Node,
     Op,
     Sym,
@@ -26,6 +27,7 @@ from spatial.lift.values import (
     raw_op,
     scale,
 )
+from spatial.lift.walk import below
 
 _WORST = {"max": -math.inf, "min": math.inf}
 
@@ -46,10 +48,10 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     if term.op in ("max", "min"):
         sure = c.runs and len(guards) == (c.guard is not TRUE)
         if sure and (constant(entry) == _WORST[term.op] or _repeats(c, entry, value)):
-            return fold(term.op, (v,), guards, value, k.order, k.site)
+            return _folded(c, k, term.op, value, guards)
         if sure:
-            return arith.extreme(term.op, entry, fold(term.op, (v,), guards, value, k.order, k.site))
-        return fold(term.op, (v,), guards, value, k.order, k.site, init=entry)
+            return arith.extreme(term.op, entry, _folded(c, k, term.op, value, guards))
+        return _folded(c, k, term.op, value, guards, entry)
     if value.kind == "float" and entry.kind == "int":
         if not c.runs:
             raise NotLifted(
@@ -60,12 +62,31 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     negative = isinstance(value, Op) and value.fn == "neg"
     if negative and isinstance(value, Op):
         value = value.args[0]
-    total = fold(term.op, (v,), guards, value, k.order, k.site)
+    total = _folded(c, k, term.op, value, guards)
     if term.op == "product":
         return total if constant(entry) == 1 else arith.mul(entry, total)
     if constant(entry) == 0:
         return raw_op("neg", (total,), total.kind) if negative else total
     return arith.sub(entry, total) if negative else arith.add(entry, total)
+
+
+def _folded(
+    c: Closing, k: Carry, op: str, value: Node, guards: tuple[Node, ...], init: Node | None = None
+) -> Node:
+    """The fold over the loop's iterations, counted from the other end where fewer indices are then known only at run
+    time: a counter that falls from a run-time number to a constant."""
+    if c.guard is not TRUE:
+        turn = Substitution({c.v: combine(plus(c.trip, -1), c.v, -1)})
+        turned, others = turn.node(value), tuple(g if g is c.guard else turn.node(g) for g in guards)
+        if _run_time(c.v, (turned, *others)) < _run_time(c.v, (value, *guards)):
+            value, guards = turned, tuple(g for g in others if g is not TRUE)
+    return fold(op, (c.v,), guards, value, k.order, k.site, init=init)
+
+
+def _run_time(v: Sym, nodes: tuple[Node, ...]) -> int:
+    """In how many indices the variable stands beside what only a run knows."""
+    reads = {n for node in nodes for n in below(node) if isinstance(n, Get) and v in n.free}
+    return sum(v in i.free and not is_affine(i) for n in reads for i in n.index)
 
 
 def _repeats(c: Closing, entry: Node, value: Node) -> bool:

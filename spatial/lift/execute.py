@@ -210,6 +210,7 @@ class Executor:
         """`a` where the condition holds, else `b`."""
         if a is b:
             return a
+        a, b = self.m.like(a, b, span), self.m.like(b, a, span)
         if isinstance(a, Seq) and isinstance(b, Seq) and isinstance(before, Seq):
             both = guarded(condition, a, b, before, self.m.tick(), span, self.m.known())
             if both is not None:

@@ -169,11 +169,16 @@ class Hoister:
             ((atom, c),) = rest.items()
             if isinstance(atom, Get) and all(is_affine(i) for i in atom.index):
                 return node
-            moved = self.alone(self.value(atom, frozenset(), unit, top=True), free_axes(atom), unit)
-            return combine(linear(const, box), scale(moved, c))
-        run_time = linear(0, rest)
-        moved = self.alone(self.value(run_time, frozenset(), unit, top=True), free_axes(run_time), unit)
-        return combine(linear(const, box), moved)
+            return combine(linear(const, box), scale(self.looked_up(atom, unit), c))
+        return combine(linear(const, box), self.looked_up(linear(0, rest), unit))
+
+    def looked_up(self, run_time: Node, unit: Unit) -> Node:
+        """A run-time part of an index as one item of a table; of an item chosen by another, the gather of it."""
+        axes = free_axes(run_time)
+        value = self.value(run_time, axes, unit, top=True)
+        if isinstance(value, Get) and all(is_affine(i) for i in value.index):
+            return value
+        return self.alone(value, axes, unit)
 
     # -- standing alone
 

@@ -365,6 +365,15 @@ class Machine:
         table = self.table(value.tensor) if len(value.prefix) == 1 else None
         return table is not None and table.mode != "nested"
 
+    def like(self, value: Value, other: Value, span: Span) -> Value:
+        """A value to stand in the place of another: an item that may yet be a row is a number where that is one."""
+        if not isinstance(value, Seq) or not value.prefix:
+            return value
+        table = self.table(value.tensor)
+        flat = table is not None and table.mode == "flat"
+        open_ = value.tensor.dims is None or self.undecided(value)
+        return self.scalar(value, span) if flat or (open_ and isinstance(other, Node)) else value
+
     def no_number(self, value: Seq) -> tuple[str, str]:
         """Why a sequence cannot stand where a number is wanted, and what would."""
         source = value.tensor

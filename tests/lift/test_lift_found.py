@@ -12,9 +12,11 @@ FACTS = Facts(
     {
         "x": Table((N,), "float"),
         "q": Table((N,), "int", (-3, 3)),
+        "ids": Table((N,), "int", (0, N - 1)),
         "grid": Table((N, M), "float"),
         "count": Table((1,), "int", (0, M)),
     },
+    ("w",),
 )
 
 LIFTED = {
@@ -58,6 +60,33 @@ Repeat for i from 2 to n:
         Set place to i.
 Let y be place.
 """,
+    "items of a table read flat, chosen by branches": """## Main
+Let y be a new Seq of Float.
+Repeat for k from 1 to n:
+    Let a be item k of w.
+    Let b be 0.25.
+    If b < a:
+        Set b to a.
+    Let c be item (k * m) of grid.
+    If b < c:
+        Set b to c.
+    Push b to y.
+""",
+    "an item chosen by an item that is chosen by an item": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push item (item (item i of ids + 1) of ids + 1) of x to y.
+""",
+    "a sum from a run-time place down": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Let total be 0.5.
+    Let j be item 1 of count.
+    While j > 0:
+        Set total to total + item (m * i + j - m) of grid.
+        Set j to j - 1.
+    Push total to y.
+""",
     "the place of the best, where it is left alone otherwise": """## Main
 Let best be item 1 of q.
 Let y be 1.
@@ -75,8 +104,9 @@ Repeat for i from 2 to n:
 def test_a_program_found_refused_lifts(name: str) -> None:
     graph = graph_of(LIFTED[name], FACTS)
     for count in (0, 2, M):
-        given = {"x": floats(count, N), "q": ints(count, -3, 3, N), "grid": floats(count, N, M)}
-        agree(LIFTED[name], FACTS, {**given, "count": np.array([count])}, graph=graph)
+        given = {"x": floats(count, N), "q": ints(count, -3, 3, N), "grid": floats(count, N, M), "w": floats(9, N)}
+        given |= {"ids": ints(count, 0, N - 1, N), "count": np.array([count])}
+        agree(LIFTED[name], FACTS, given, graph=graph)
 
 
 @pytest.mark.parametrize("table", ["x", "q"])
