@@ -31,6 +31,9 @@ from spatial.build.stat_cache import Stamp, StatCache
 from spatial.build.store import Key, changes
 from spatial.errors import Bug, EnvironmentFault, SpatialError
 
+faults: list[int] = []
+"""The exit codes of what went wrong in this process: the errors tasks failed with, and what kept doit from running."""
+
 DATABASE = ".doit.db"
 LOCK_WAIT_MS = 60_000
 
@@ -39,6 +42,12 @@ def _beside_database(name: str) -> Path | None:
     """The file `name` in the folder of the running command's database."""
     manager: Any = Globals.dep_manager
     return Path(manager.name).with_name(name) if manager is not None else None
+
+
+def _environment(what: str) -> InvalidCommand:
+    """A fault of the environment, as doit ends a command without a traceback."""
+    faults.append(EnvironmentFault.exit_code)
+    return InvalidCommand(what)
 
 
 class ContentChecker(FileChangedChecker):  # type: ignore[misc]
@@ -113,10 +122,10 @@ class MendingDB(SqliteDB):  # type: ignore[misc]
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             return self._opened(name)
         except (sqlite3.OperationalError, OSError) as error:
-            raise InvalidCommand(f"the database {name} cannot be used: {error}; check permissions there") from error
+            raise _environment(f"the database {name} cannot be used: {error}; check permissions there") from error
         except (sqlite3.DatabaseError, DatabaseException, _Unsound) as error:
             if isinstance(error.__context__, sqlite3.OperationalError):
-                raise InvalidCommand(f"the database {name} cannot be used: {error.__context__}") from error
+                raise _environment(f"the database {name} cannot be used: {error.__context__}") from error
         self._set_aside(name)
         return self._opened(name)
 
@@ -145,17 +154,30 @@ class MendingDB(SqliteDB):  # type: ignore[misc]
             return {}
         return found if isinstance(found, dict) else {}
 
+    def remove(self, task_id: str) -> None:
+        """Forget a task that failed; on a full disk its old record stays, which its key and the store outweigh."""
+        with suppress(sqlite3.OperationalError):
+            super().remove(task_id)
+
     def dump(self) -> None:
-        """Write what changed, and close; a record that JSON cannot hold is left out alone."""
+        """Write what changed, and close; a record that JSON cannot hold is left out alone, all on a full disk."""
+        rows: list[tuple[str, str]] = []
+        unwritable: list[tuple[str]] = []
         for task_id in sorted(self._dirty):
             try:
                 data = self.codec.encode(self._cache[task_id])
             except (TypeError, ValueError) as error:
                 print(f"warning: no record is kept of task {task_id}: {error}", file=sys.stderr)
-                self._conn.execute("delete from doit where task_id = ?", (task_id,))
+                unwritable.append((task_id,))
                 continue
-            self._conn.execute("insert or replace into doit values (?, ?)", (task_id, data))
-        self._conn.commit()
+            rows.append((task_id, data))
+        try:
+            self._conn.executemany("delete from doit where task_id = ?", unwritable)
+            self._conn.executemany("insert or replace into doit values (?, ?)", rows)
+            self._conn.commit()
+        except sqlite3.OperationalError as error:
+            # The store has what was made; without records the next run asks it.
+            print(f"warning: what this run did is not recorded: {error}", file=sys.stderr)
         self._conn.close()
         self._dirty = set()
 
@@ -179,15 +201,15 @@ class BuildReporter(ConsoleReporter):  # type: ignore[misc]
         self._lock: BuildLock | None = None
 
     def initialize(self, tasks: Mapping[str, Any], selected_tasks: object) -> None:
-        """Before the first task: have SIGTERM save the records, and take the lock."""
-        stop_on_sigterm()
+        """Before the first task: have signals save the records, and take the lock."""
+        stop_on_signals()
         path = _beside_database(".build.lock")
         if path is not None:
             self._lock = BuildLock(path)
             try:
                 self._lock.acquire()
             except EnvironmentFault as fault:
-                raise InvalidCommand(str(fault)) from fault
+                raise _environment(str(fault).removeprefix("error: ")) from fault
 
     def get_status(self, task: Any) -> None:
         """A task is looked at: note what its files are now, for doit skips that when it already knows it must run."""
@@ -309,14 +331,18 @@ def at_end(close: Callable[[], None]) -> None:
     _at_end.append(close)
 
 
-def stop_on_sigterm() -> None:
-    """Have SIGTERM end the run as an exit, so that doit saves its records and the pool is closed. Main thread only."""
+def stop_on_signals() -> None:
+    """Have SIGTERM and an interrupt end the run as an exit: doit saves its records, the pool is closed, and nothing is
+    told with a traceback. Main thread only."""
 
     def leave(number: int, frame: object) -> NoReturn:
+        if number == signal.SIGINT:
+            print("interrupted", file=sys.stderr)
         sys.exit(128 + number)
 
     try:
         signal.signal(signal.SIGTERM, leave)
+        signal.signal(signal.SIGINT, leave)
     except ValueError:
         return  # not the main thread: whoever runs us there has the signals
 

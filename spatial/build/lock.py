@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -60,8 +61,9 @@ class BuildLock:
                 told = True
             time.sleep(POLL_SECONDS)
         command = shlex.join(Path(arg).name if n == 0 else arg for n, arg in enumerate(sys.argv))
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"process {os.getpid()} ({command[:200]})\n".encode(), 0)
+        with suppress(OSError):  # on a full disk the holder goes unnamed
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"process {os.getpid()} ({command[:200]})\n".encode(), 0)
         self._handle = handle
 
     def release(self) -> None:

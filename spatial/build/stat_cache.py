@@ -55,6 +55,11 @@ def hash_file(path: str | os.PathLike[str]) -> tuple[str, os.stat_result]:
     return made.hexdigest(), stat
 
 
+def _is_text(path: str) -> bool:
+    """Whether a path can be kept in the file: one whose bytes are no text of the locale cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in path)
+
+
 class StatCache:
     """Remembered digests. `file`, if given, keeps them across runs. Safe to share between threads."""
 
@@ -89,7 +94,7 @@ class StatCache:
             merged = self._load() | self._fresh
             self._known, self._fresh = merged, {}
         kept = {name: [s.size, s.mtime_ns, s.ctime_ns, s.inode, made] for name, (s, made) in merged.items()
-                if os.path.exists(name)}  # fmt: skip
+                if os.path.exists(name) and _is_text(name)}  # fmt: skip
         temporary = self.file.with_name(f"{self.file.name}.{os.getpid()}")
         try:
             temporary.write_bytes(encode(dict(list(kept.items())[-MAX_ENTRIES:])))

@@ -18,7 +18,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -101,9 +101,9 @@ def disk(doing: str) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
+        where = f": {error.filename}" if error.filename else ""
         raise EnvironmentFault(
-            f"{doing}:{where}: {error.strerror or error}", "", "check free space and permissions there"
+            f"{doing}{where}: {error.strerror or error}", "", "check free space and permissions there"
         ) from error
 
 
@@ -212,9 +212,10 @@ class Store:
             (self.root / "tmp").mkdir(parents=True, exist_ok=True)
             file = tempfile.NamedTemporaryFile(dir=self.root / "tmp", delete=False)  # noqa: SIM115
         try:
-            with file:
-                yield file
+            yield file
         finally:
+            with suppress(OSError):  # a full disk was told of by the write; what was placed is flushed
+                file.close()
             Path(file.name).unlink(missing_ok=True)
 
     def _place(self, file: Any, path: Path) -> None:

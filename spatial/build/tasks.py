@@ -16,7 +16,7 @@ from spatial.build import doit_support
 from spatial.build.actions import Action
 from spatial.build.deploying import Publication
 from spatial.build.deployment import Deployment, FileSource
-from spatial.build.doit_support import UpToDate, at_end, doit_config
+from spatial.build.doit_support import UpToDate, at_end, doit_config, faults
 from spatial.build.models import fetch, find, task_name
 from spatial.build.pipeline import NotMade, Pipeline
 from spatial.build.spec import load_deployments
@@ -43,9 +43,6 @@ T = TypeVar("T")
 
 DEFAULT = "llama"
 """The deployment that is built where none is named."""
-
-faults: list[int] = []
-"""The exit codes of the errors that tasks of this process failed with."""
 
 
 class World:

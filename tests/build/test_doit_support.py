@@ -15,15 +15,16 @@ import pytest
 from doit.cmd_base import ModuleTaskLoader
 from doit.doit_cmd import DoitMain
 
+from spatial.build import doit_support
 from spatial.build.doit_support import DATABASE, ContentChecker, UpToDate, action, doit_config
 from spatial.build.store import key_of
-from spatial.errors import Bug, Refused
+from spatial.errors import Bug, EnvironmentFault, Refused
 
 
 @pytest.fixture
 def build(tmp_path, monkeypatch):
     """Run doit in this process on tasks given as dicts; gives (exit code, all output)."""
-    monkeypatch.setattr("spatial.build.doit_support.stop_on_sigterm", lambda: None)
+    monkeypatch.setattr("spatial.build.doit_support.stop_on_signals", lambda: None)
     (tmp_path / "out").mkdir()
 
     def run(*tasks: dict, argv: tuple[str, ...] = ()) -> tuple[int, str]:
@@ -164,8 +165,37 @@ def test_a_damaged_database_is_set_aside(build, tmp_path, damage):
 
 def test_a_database_that_cannot_be_written_is_told_plainly(build, tmp_path):
     (tmp_path / "out" / DATABASE).mkdir()
+    doit_support.faults.clear()
     code, said = build({"name": "t", "actions": [action(lambda: None)]})
     assert code == 3 and "cannot be used" in said and "Traceback" not in said
+    assert doit_support.faults == [EnvironmentFault.exit_code]
+
+
+def test_a_full_disk_costs_the_records_and_no_more(build, tmp_path, monkeypatch):
+    def full(*args: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    class Full(sqlite3.Connection):
+        executemany = commit = full  # type: ignore[assignment]
+
+    runs: list[str] = []
+    source = tmp_path / "in"
+    source.write_bytes(b"one")
+    task = copying(source, tmp_path / "t", runs)
+    opened = sqlite3.connect
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", lambda *a, **k: opened(*a, **k | {"factory": Full}))
+        code, said = build(task)
+    assert code == 0 and "not recorded: database or disk is full" in said and "Traceback" not in said
+    assert build(task) == (0, ".  t\n1 done, 0 up to date\n")
+
+
+def test_a_lock_that_cannot_be_taken_is_the_environments_fault(build, tmp_path):
+    (tmp_path / "out" / ".build.lock").mkdir()
+    doit_support.faults.clear()
+    code, said = build({"name": "t", "actions": [action(lambda: None)]})
+    assert code == 3 and "cannot be opened" in said and "Traceback" not in said and "error: error" not in said
+    assert doit_support.faults == [EnvironmentFault.exit_code]
 
 
 def test_one_value_json_cannot_hold_fails_its_own_task(build, tmp_path):
@@ -297,13 +327,15 @@ def wait_for(path: Path) -> str:
     raise AssertionError(f"{path} never came")
 
 
-@pytest.mark.parametrize("argv", [(), ("-n", "2")])
-def test_sigterm_keeps_records_and_leaves_no_process(doit, tmp_path, argv):
+@pytest.mark.parametrize(
+    ("sent", "argv"), [(signal.SIGTERM, ()), (signal.SIGTERM, ("-n", "2")), (signal.SIGINT, ("-n", "2"))]
+)
+def test_a_signal_keeps_records_and_leaves_no_process(doit, tmp_path, sent, argv):
     process = doit(*argv, SECONDS_="60")
     worker = int(wait_for(tmp_path / "second.pid"))
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(sent)
     said, _ = process.communicate(timeout=30)
-    assert process.returncode == 143, said
+    assert process.returncode == 128 + sent and "Traceback" not in said, said
     for _ in range(100):
         if not Path(f"/proc/{worker}").exists():
             break

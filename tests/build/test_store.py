@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,37 @@ def test_disk_trouble_is_an_environment_fault(tmp_path):
         Store(tmp_path / "store").put(b"x")
     with pytest.raises(EnvironmentFault, match="No space left"), disk("writing"):
         raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_is_told_once(tmp_path, monkeypatch):
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    class Full:
+        """A temporary file on a full disk: what is buffered is written, and fails, when it is flushed and closed."""
+
+        def __init__(self, file):
+            self.name, self.write, self.flush, self.close, self.inner = file.name, file.write, full, full, file
+
+    made = []
+    opened = tempfile.NamedTemporaryFile
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", lambda **k: made.append(Full(opened(**k))) or made[-1])
+    with pytest.raises(EnvironmentFault, match=r"^error: writing to the store: No space left"):
+        Store(tmp_path / "store").put(b"x")
+    assert list((tmp_path / "store/tmp").iterdir()) == []
+    made[0].inner.close()
+
+
+def test_a_path_that_is_no_text_is_not_remembered(tmp_path):
+    named = os.fsdecode(os.fsencode(tmp_path / "n") + b"\xff")
+    for path in (named, tmp_path / "plain"):
+        Path(path).write_bytes(b"data")
+        os.utime(path, ns=(1, 1))
+    time.sleep(0.15)
+    cache = StatCache(tmp_path / "digests")
+    assert cache.digest(named) == cache.digest(tmp_path / "plain") == digest(b"data")
+    cache.save()
+    assert str(tmp_path / "plain").encode() in (tmp_path / "digests").read_bytes()
 
 
 def test_a_writer_that_dies_leaves_no_entry(store):
