@@ -149,6 +149,7 @@ def read_provenance(path: Path) -> dict[str, object] | None:
         try:
             for entry in _listed(folder, PROVENANCE_TYPE):
                 body = _json(_verified(folder, entry), f"a referrer of {path}")
+                _verified(folder, _descriptor(body.get("config"), path))
                 subject, layers = body.get("subject"), body.get("layers")
                 if _descriptor(subject, path).digest == deployment.digest and isinstance(layers, list) and layers:
                     statement = _descriptor(cast("list[object]", layers)[0], path)

@@ -31,6 +31,7 @@ from spatial.build.layout import (
     PROVENANCE_TYPE,
     TITLE,
     open_layout,
+    read_provenance,
 )
 from spatial.build.stat_cache import StatCache
 from spatial.build.store import Store, disk, place_file, sync_folder
@@ -132,12 +133,13 @@ def publish(
 
 
 def published_whole(folder: Path, digest: str, cache: StatCache | None = None) -> bool:
-    """Whether the deployment at `folder` is the one with `digest`, every blob of it there and verified."""
+    """Whether the deployment at `folder` is the one with `digest`, every blob of it and of its provenance verified."""
     cache = cache or StatCache()
     try:
         with open_layout(folder) as layout:
             names = [d.digest.removeprefix("sha256:") for d in (layout.config, *layout.layers)]
             same = layout.digest == digest
+        read_provenance(folder)
         return same and all(cache.digest(folder / "blobs" / "sha256" / name) == name for name in names)
     except (Damaged, EnvironmentFault, OSError):
         return False

@@ -98,6 +98,14 @@ def test_provenance_refers_to_the_deployment_from_outside_its_digest(store, tmp_
     assert statement["predicate"]["buildDefinition"]["resolvedDependencies"] == [
         {"name": "decode.lg", "digest": {"sha256": "ab" * 32}}
     ]
+    for blob in (tmp_path / "d/blobs/sha256").iterdir():
+        data = blob.read_bytes()
+        blob.unlink()
+        assert not published_whole(tmp_path / "d", digest), "provenance is looked at too"
+        blob.write_bytes(data[:-1] + b"?")
+        assert not published_whole(tmp_path / "d", digest)
+        blob.write_bytes(data)
+    assert published_whole(tmp_path / "d", digest)
     assert put(store, tmp_path / "d", b"one") == digest
     assert read_provenance(tmp_path / "d") is None
 
