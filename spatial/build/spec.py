@@ -118,7 +118,8 @@ def inner_path(reader: Reader, node: Node, folder: Path, what: str, suffix: str 
         return None
     path = folder / pure
     if not path.is_file():
-        siblings = [str(pure.parent / p.name) for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = path.parent.iterdir() if path.parent.is_dir() else ()
+        siblings = [str(pure.parent / p.name) for p in near if p.is_file()]
         reader.problem(node, f'{what} is "{text}"', f"there is no file {path}", nearest(str(pure), siblings))
         return None
     if not path.resolve().is_relative_to(folder.resolve()):
@@ -192,6 +193,8 @@ class _Spec:
                 inner_path(reader, word, self.folder, f"the source of {what}")
                 for word in reader.words(fields.get("source"), f"the source of {what}")
             ]
+            if "source" in fields and not paths:
+                reader.problem(fields["source"], f"{what} has no source", "at least one is needed", "name its file")
             results = reader.words(fields.get("results"), f"results of {what}", SOURCE_NAME)
             found[name or key.text] = ProgramSpec(
                 key.text,

@@ -19,6 +19,8 @@ from spatial.errors import nearest
 FORMATS: tuple[Literal["gguf", "safetensors", "npz"], ...] = ("gguf", "safetensors", "npz")
 MAX_SEED = (1 << 63) - 1
 MAX_EXTENT = (1 << 62) - 1
+MAX_FLOAT32 = 3.4e38
+"""A little less than the largest float32."""
 
 _REQUIREMENT = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?==[A-Za-z0-9][A-Za-z0-9.+!_-]*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
@@ -175,4 +177,6 @@ def _fill(reader: Reader, node: Node, names: Iterable[str]) -> FillSource:
     centres: dict[str, float] = {}
     for name, value in match_patterns(reader, fields.get("around"), "fill.around", names).items():
         centres[name] = reader.number(value, f"around.{name}") or 0.0
+    if abs(scale or 0.0) + max(map(abs, centres.values()), default=0.0) > MAX_FLOAT32:
+        reader.problem(node, "values of the fill do not fit float32", "they would be infinite", "make scale smaller")
     return FillSource(seed or 0, scale or 0.0, centres)

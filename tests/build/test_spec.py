@@ -131,6 +131,8 @@ def change(old: str, new: str):
         (change("{layer}.attn_q", "{layers}.attn_q"), ["{layers}"]),
         (change("llama/prefill.lg", "../outside.lg"), ["must lie under"]),
         (change("llama/prefill.lg", "/etc/hostname"), ["must lie under"]),
+        (change("llama/prefill.lg", "llama/prefil.lg"), ["there is no file", 'did you mean "llama/prefill.lg"?']),
+        (change("source: llama/prefill.lg", "source: []"), ["program prefill has no source"]),
         (change("prefill.lg, results: [logits]", "prefill.lg, results: [logits, logits]"), ['names "logits" twice']),
         (change("  prefill: {", "  Prefill: {"), ['the name of a program is "Prefill"']),
         (change("token: token", "token: tokem"), ['no table is called "tokem"', 'did you mean "token"']),
@@ -161,6 +163,12 @@ def test_targets_are_looked_up_where_the_folder_is_known(folder, tmp_path):
     read(folder, LLAMA, targets=targets)
     found = errors(folder, change("wormhole-n150", "wormhole-n15"), targets=targets)
     assert 'did you mean "wormhole-n150"?' in found[0]
+
+
+def test_no_folder_is_proposed_for_a_file(folder):
+    (folder / "llama/prefill").mkdir()
+    said = errors(folder, change("llama/prefill.lg", "llama/prefill"))[0]
+    assert "there is no file" in said and 'did you mean "llama/prefill.lg"?' in said
 
 
 def test_sources_reached_through_a_link_are_refused(folder, tmp_path):
@@ -215,6 +223,8 @@ def test_a_seeded_fill(folder):
     fill = '{fill: {seed: 7, scale: 0.05, around: {"*norm": 1}}}'
     text = "\n".join(f"  source: {fill}" if line.startswith("  source") else line for line in LLAMA.splitlines())
     assert read(folder, text).weights.source == FillSource(7, 0.05, {"attn_norm": 1.0, "output_norm": 1.0})
+    assert "do not fit float32" in errors(folder, text.replace("0.05", "1e39"))[0]
+    assert "do not fit float32" in errors(folder, text.replace('"*norm": 1', '"*norm": 1e39'))[0]
     assert "fill has no scale" in errors(folder, text.replace("scale: 0.05, ", ""))[0]
     assert 'matches no name' in errors(folder, text.replace('"*norm": 1', "norm: 1"))[0]
 
