@@ -71,9 +71,10 @@ def open_artifact(path: Path) -> Artifact:
     if path.is_dir():
         return _folder(path)
     try:
-        if path.stat().st_size > MAX_FILE:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE + 1)  # a device or a pipe tells no size
+        if len(data) > MAX_FILE:
             raise Refused(f"{path} has more than {MAX_FILE} bytes", "a single file holds records, not weights")
-        data = path.read_bytes()
     except OSError as error:
         raise EnvironmentFault(f"there is no artifact at {path}: {error.strerror}", "", _hint(path)) from None
     return _wire(path, data) if data.startswith(b"spatial") else _text(path, data)
@@ -86,11 +87,12 @@ def _hint(path: Path) -> str:
 
 def _folder(path: Path) -> Artifact:
     from spatial.build.image import CERTIFICATE_TITLE, Image, join
-    from spatial.build.layout import open_layout
+    from spatial.build.layout import open_layout, read_provenance
     from spatial.ir import wire
     from spatial.ir.certificate import Certificate
 
     layout = open_layout(path)
+    read_provenance(path)  # for people, but what is listed is verified like all else
     image = wire.unpack(bytes(layout.blob(layout.config.digest)), Image)
     bundle = join(image, lambda digest: bytes(layout.blob(f"sha256:{digest}")))
     certificates = [layer for layer in layout.layers if layer.title == CERTIFICATE_TITLE]

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, MemoryError) as error:
         if options.debug:
             traceback.print_exc()
-        print(EnvironmentFault(f"{error or 'out of memory'}", "", "check files, disk and memory"), file=sys.stderr)
+        print(EnvironmentFault(str(error) or "out of memory", "", "check files, disk and memory"), file=sys.stderr)
         return EnvironmentFault.exit_code
     except RecursionError as error:
         return _fault(error, options.debug)

@@ -35,10 +35,15 @@ def read_npz(path: Path | None) -> dict[str, Array]:
     if path is None:
         return {}
     try:
-        with np.load(path, allow_pickle=False) as found:
-            if not isinstance(found, np.lib.npyio.NpzFile):
-                raise UsageError(f"{path} is one array, not an npz of named ones", "", "write it with numpy.savez")
-            return {name: found[name] for name in found.files}
+        found: Any = np.load(path, allow_pickle=False)
+        if not isinstance(found, np.lib.npyio.NpzFile):
+            raise UsageError(f"{path} is one array, not an npz of named ones", "", "write it with numpy.savez")
+        with found:
+            arrays: dict[str, Any] = {name: found[name] for name in found.files}
+        for name, array in arrays.items():
+            if not isinstance(array, np.ndarray):
+                raise UsageError(f"{name} in {path} is no array", "", "write the file with numpy.savez")
+        return arrays
     except OSError as error:
         raise EnvironmentFault(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile):
@@ -47,17 +52,25 @@ def read_npz(path: Path | None) -> dict[str, Array]:
 
 def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write `arrays` to an npz file, whole or not at all; equal arrays, equal bytes. Raises EnvironmentFault."""
-    from numpy.lib.format import write_array
-
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with zipfile.ZipFile(temporary, "w") as file:
-            for name, array in sorted(arrays.items()):
-                # An entry of our own making has no time of writing.
-                with file.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                    write_array(member, array, allow_pickle=False)
+        if path.exists() and not path.is_file():
+            # A device or a pipe is written to: a rename would put a file in its place.
+            _write_arrays(path, arrays)
+            return
+        _write_arrays(temporary, arrays)
         os.replace(temporary, path)
     except OSError as error:
         raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
+    from numpy.lib.format import write_array
+
+    with path.open("wb") as opened, zipfile.ZipFile(opened, "w") as file:
+        for name, array in sorted(arrays.items()):
+            # An entry of our own making has no time of writing.
+            with file.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                write_array(member, array, allow_pickle=False)

@@ -115,6 +115,7 @@ class Composer:
     def finish(self, results: Sequence[tuple[str, int]], assume: tuple[str, ...]) -> Program:
         """The program."""
         used = {b.tensor for phase in self.phases for c in phase for b in c.binds}
+        used |= {self.name(part) for line in self.graph.shows for part in line.parts if isinstance(part, int)}
         named = {t.name: t for t in self.stored.values()}
         tensors = [t for t in named.values() if t.name in used or t.role in ("input", "state")]
         tensors += [replace(named[plain], name=twin) for twin, plain in self.twins.items() if twin in used]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +161,42 @@ def test_what_a_run_needs_is_told_at_once(capsys: pytest.CaptureFixture[str], tm
     refused(capsys, "run", "artifacts/tiny", "prefill", "--in", str(tmp_path / "nowhere.npz"), code=4)
 
 
+def test_what_is_no_npz_of_arrays_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    said = refused(capsys, "run", "artifacts/integers", "add", "--in", str(tmp_path / "one.npy"), code=2)
+    assert "one array" in said
+    with zipfile.ZipFile(tmp_path / "bad.npz", "w") as file:
+        file.writestr("left.npy", b"junk")
+    said = refused(capsys, "run", "artifacts/integers", "add", "--in", str(tmp_path / "bad.npz"), code=2)
+    assert "left in" in said and "no array" in said
+
+
+def test_a_pipe_is_written_to_and_stays_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", totals=np.ones((20, 45), np.int64))
+    pipe, given = tmp_path / "pipe", ("run", "artifacts/integers", "rank", "--in", str(tmp_path / "in.npz"), "--out")
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        told(capsys, *given, str(pipe))
+        assert reader.stdout is not None
+        read = reader.stdout.read()
+    assert pipe.is_fifo()
+    with np.load(io.BytesIO(read)) as found:
+        assert found["sums"].tolist() == [45] * 20
+
+
+def test_an_artifact_without_an_end_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr("spatial.build.artifacts.MAX_FILE", 1 << 16)
+    assert "more than 65536 bytes" in refused(capsys, "check", "/dev/zero", "--target", "reference", code=1)
+
+
+def test_damaged_provenance_is_told(capsys: pytest.CaptureFixture[str], built: Path, tmp_path: Path) -> None:
+    shutil.copytree(built / "artifacts/integers", tmp_path / "copy")
+    index = json.loads((tmp_path / "copy/index.json").read_text())
+    blob = tmp_path / "copy/blobs/sha256" / index["manifests"][1]["digest"].removeprefix("sha256:")
+    blob.unlink()
+    assert "lacks a blob" in refused(capsys, "check", str(tmp_path / "copy"), code=1)
+
+
 def test_a_source_of_its_own_is_interpreted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     source = tmp_path / "twice.lg"
     source.write_text('## Main\nLet a be args().\nShow "got " + item 2 of a.\nShow item 5 of xs.\n')
@@ -185,6 +224,25 @@ def test_compile_counts_what_became_of_every_statement(capsys: pytest.CaptureFix
     said = told(capsys, "compile", "integers:add", "--explain")
     assert re.match(r"lowered (\d+) of \1 statements\n", said)
     assert "\nsection 0: " in said
+
+
+def test_constants_are_shown_though_no_section_reads_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deployments").mkdir()
+    (tmp_path / "deployments/squares.yaml").write_text(
+        "schema: 1\ntarget: reference\nsizes: {n: 4}\nprograms: {main: {source: squares.lg}}\n"
+    )
+    (tmp_path / "deployments/squares.lg").write_text(
+        "Let y be a new Seq of Int.\nRepeat for i from 1 to n:\n    Push i * i to y.\n"
+        'Let z be item 3 of y.\nShow "{z} of {y}".\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    command = [sys.executable, "-m", "spatial", "build", "squares"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert told(capsys, "check", "artifacts/squares").startswith("accept\n")
+    assert told(capsys, "run", "artifacts/squares") == "9 of [1, 4, 9, 16]\n"
 
 
 def test_compile_of_a_source_that_does_not_lower_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
