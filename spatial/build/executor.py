@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -102,6 +103,7 @@ class _Processes:
 
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
+        resource_tracker.ensure_running()  # else the first spawn starts it, and lifts the mask `submit` sets
         theirs, self._ours = context.Pipe(duplex=False)
         self._theirs = theirs
         self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(theirs,))
@@ -112,10 +114,14 @@ class _Processes:
         with self._lock:
             if self._closed:
                 raise BrokenProcessPool("closed between being handed out and being used")
+            # A process inherits the mask: an interrupt before `_begin` would end it with a traceback.
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 return self._pool.submit(work, *args, **kwargs)
             except OSError as error:
                 raise EnvironmentFault(f"a worker process cannot be started: {error.strerror}") from error
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def close(self) -> None:
         with self._lock:
@@ -129,6 +135,7 @@ class _Processes:
 def _begin(lifeline: Connection) -> None:
     """What a worker does first: leave interrupts to the parent, and watch for the end of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
 
 

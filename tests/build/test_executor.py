@@ -1,6 +1,7 @@
 """Executors: results and errors come back whole; a dying worker fails its own call only; nothing is left running."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -98,6 +99,33 @@ def test_closing_ends_work_in_flight(tmp_path):
     assert "being stopped" in str(errors[0])
     with pytest.raises(EnvironmentFault, match="being stopped"):
         pool.run(double, 1)
+
+
+def test_an_interrupt_while_a_worker_starts_is_the_parents_alone(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import os, signal, sys, time
+        from pathlib import Path
+        from spatial.build.executor import Pool
+        if __name__ == "__main__":
+            signal.signal(signal.SIGINT, lambda *_: None)
+            pool = Pool(1)
+            print(pool.run(os.path.basename, "a/b"))
+            pool.close()
+        else:
+            Path("starting").write_text("x")
+            time.sleep(1)
+        """)
+    )
+    process = subprocess.Popen([sys.executable, script.name], cwd=tmp_path, text=True, start_new_session=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    for _ in range(400):
+        if (tmp_path / "starting").exists():
+            break
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60) == ("b\n", "")
 
 
 def test_workers_go_when_their_parent_is_killed(tmp_path):
