@@ -8,12 +8,13 @@ all programs at once, from their accesses alone: it needs no plan and no weight'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spatial.errors import Problem, Refused
 from spatial.ir.affine import Affine
 from spatial.ir.graph import At, Block, Graph, GraphTensor, Piece, Read, Statement, Value
+from spatial.ir.layout import layout_of
 from spatial.numerics import Q8_BLOCK, narrowest
 from spatial.select.pieces import Stored, forms_of, fusable, piece_reads, reads_of, values_of
 from spatial.select.products import is_product
@@ -198,7 +199,20 @@ def agree(graphs: Mapping[str, Graph], request: Request, target: Target) -> dict
         if prec == "q8_0":
             split, layout = _q8_split(tensor, name), "q8_0"
         out[name] = TableLayout(name, tensor.role, tensor.dims, tensor.kind, split, layout, prec, tensor.range)
+    _room(out.values(), target)
     return out
+
+
+def _room(tables: Iterable[TableLayout], target: Target) -> None:
+    """Refuse tables that memory cannot hold, before anything is planned for them or packed; `link` counts the rest."""
+    sizes = {t.name: layout_of(t.layout, t.prec, t.view.shape, target).bytes for t in tables}
+    if sum(sizes.values()) > target.memory.bytes:
+        largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
+        raise Refused(
+            f"tables and weights need {sum(sizes.values())} bytes of memory, {target.name} has {target.memory.bytes}",
+            f"the largest, in bytes: {', '.join(f'{name} {sizes[name]}' for name in largest)}",
+            "make them smaller, store them narrower, or choose another target",
+        )
 
 
 def _conflicts(tensor: GraphTensor, first: GraphTensor, program: str, other: str) -> Iterator[Problem]:

@@ -261,6 +261,16 @@ def test_compile_of_a_source_that_does_not_lower_says_why(capsys: pytest.Capture
     assert "its spec says all that" in refused(capsys, "compile", "tiny:decode", "--target", "reference", code=2)
 
 
+@pytest.mark.parametrize("sizes", ["rows=999999999999,cols=99999999999", "rows=400000,cols=100000"])
+def test_tables_beyond_memory_are_refused_before_they_are_planned(
+    capsys: pytest.CaptureFixture[str], sizes: str
+) -> None:
+    source = "deployments/integers/rank.lg"
+    given = ("compile", source, "--target", "reference", "--size", sizes, "--results", "ahead")
+    said = refused(capsys, *given, code=1)
+    assert "bytes of memory" in said and "the largest, in bytes: totals " in said
+
+
 def test_traced_passes_begin_with_the_template(capsys: pytest.CaptureFixture[str]) -> None:
     said = told(capsys, "compile", "integers:add", "--trace-passes")
     assert said.index("# section 0, template") < said.index("# section 0, after tile") < said.index("after verify")
