@@ -129,7 +129,8 @@ class _Processes:
                 self._closed = True
                 self._ours.close()
                 self._theirs.close()
-                self._pool.shutdown(wait=False)
+                # The workers go by themselves now; leaving before the pool's own thread has seen it makes noise at exit.
+                self._pool.shutdown(wait=True)
 
 
 def _begin(lifeline: Connection) -> None:
