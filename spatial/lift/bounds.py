@@ -1,7 +1,7 @@
 """What is proved of integers: intervals, and `at least zero` under guards.
 
-Exact interval arithmetic over the linear forms of `values`; guards are linear inequalities themselves, and one or two
-of them may be subtracted. Never guesses: an unknown bound is None.
+Exact interval arithmetic over the linear forms of `values`; guards are linear inequalities themselves, and multiples of
+up to three of them may be subtracted. Never guesses: an unknown bound is None.
 """
 
 from __future__ import annotations
@@ -216,15 +216,26 @@ def at_least_zero(node: Node, guards: Iterable[Node] = ()) -> bool:
     if low is not None and low >= 0:
         return True
     forms = guard_forms(guards)
-    for n in (1, 2, 3):
-        for chosen in combinations(forms, n):
-            rest = node
-            for f in chosen:
-                rest = combine(rest, f, -1)
-            low = bounds(rest)[0]
-            if low is not None and low >= 0:
-                return True
-    return False
+    return any(_shown(node, chosen) for n in (1, 2, 3) for chosen in combinations(forms, n))
+
+
+def _shown(node: Node, forms: Sequence[Node]) -> bool:
+    """Whether the integer stays at least 0 when positive multiples of all `forms` are taken from it."""
+    if not forms:
+        low = bounds(node)[0]
+        return low is not None and low >= 0
+    return any(_shown(combine(node, forms[0], -c), forms[1:]) for c in _multiples(node, forms[0]))
+
+
+def _multiples(node: Node, form: Node) -> list[int]:
+    """How often a form may be taken from an integer: once, or so often that a term of the integer goes."""
+    known = dict(parts(form)[1])
+    found = {1: None}
+    for atom, c in parts(node)[1]:
+        k = known.get(atom, 0)
+        if k and c % k == 0 and c // k > 1:
+            found[c // k] = None
+    return list(found)
 
 
 def decided(condition: Node, guards: Iterable[Node] = ()) -> bool | None:

@@ -178,7 +178,8 @@ class Evaluator:
             return self.appended(left, right, expr.span)
         if expr.op == "*":
             for one, other in ((left, right), (right, left)):
-                if isinstance(one, Seq) and one.dims and isinstance(other, Node) and other.kind == "int":
+                row = isinstance(one, Seq) and one.dims and not self.m.undecided(one)  # else an item of a flat table
+                if row and isinstance(one, Seq) and isinstance(other, Node) and other.kind == "int":
                     return self.repeated(one, other, expr.span, flat=True)
         a, b = self.m.scalar(left, expr.left.span), self.m.scalar(right, expr.right.span)
         if expr.op in _ARITHMETIC:

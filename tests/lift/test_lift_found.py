@@ -12,6 +12,7 @@ FACTS = Facts(
     {
         "x": Table((N,), "float"),
         "q": Table((N,), "int", (-3, 3)),
+        "counts": Table((N, M), "int", (0, 9)),
         "ids": Table((N,), "int", (0, N - 1)),
         "grid": Table((N, M), "float"),
         "count": Table((1,), "int", (0, M)),
@@ -87,6 +88,22 @@ Repeat for i from 1 to n:
         Set j to j - 1.
     Push total to y.
 """,
+    "rows of a flat table from a run-time place down": """## Main
+Let y be m copies of 0.0.
+Repeat for j from 1 to m:
+    Let total be 0.0.
+    Let i be item 1 of count + 1.
+    While 1 <= i:
+        Set total to total + item ((i - 1) * m + j) of grid.
+        Set i to i - 1.
+    Set item j of y to total.
+""",
+    "products of items of tables of Ints read flat": """## Main
+Let y be a new Seq of Int.
+Repeat for i from 1 to n:
+    Push item i of counts * item i of q to y.
+Let y be y followed by [item (n * m) of counts].
+""",
     "the place of the best, where it is left alone otherwise": """## Main
 Let best be item 1 of q.
 Let y be 1.
@@ -105,7 +122,7 @@ def test_a_program_found_refused_lifts(name: str) -> None:
     graph = graph_of(LIFTED[name], FACTS)
     for count in (0, 2, M):
         given = {"x": floats(count, N), "q": ints(count, -3, 3, N), "grid": floats(count, N, M), "w": floats(9, N)}
-        given |= {"ids": ints(count, 0, N - 1, N), "count": np.array([count])}
+        given |= {"counts": ints(count, 0, 9, N, M), "ids": ints(count, 0, N - 1, N), "count": np.array([count])}
         agree(LIFTED[name], FACTS, given, graph=graph)
 
 
