@@ -102,6 +102,22 @@ class Emitter:
             raise Bug(f"the tensor {tensor.name!r} is read before it is made")
         return found
 
+    def fill(self, dims: tuple[int, ...], kind: str, piece: Piece) -> int:
+        """The number of the constant of that closed form."""
+        key = ("fill", dims, kind, piece)
+        if key not in self.equal:
+            self.equal[key] = self.add(GraphTensor(dims, kind, "fill", fill=piece))
+        return self.equal[key]
+
+    def turn(self) -> Read:
+        """The number of the block's instance, from 0 on, as an item of a constant."""
+        if self.region is None:
+            raise Bug("an instance's number outside of a block")
+        first = Affine.sym("v0")
+        dims = (self.region.trip,)
+        table = self.fill(dims, "int", Piece(dims, (), (At(first),), Var(first)))
+        return Read(table, (At(Affine.sym("b")),))
+
     # -- statements
 
     def unit(self, unit: Unit) -> None:
@@ -111,13 +127,10 @@ class Emitter:
         dims = unit.shape
         if is_fill(unit):
             piece = self.piece(unit.pieces[0], dims)
-            key = ("fill", dims, unit.kind, piece)
-            if key in self.equal:
-                self.duplicates += 1
-            else:
-                self.equal[key] = self.add(GraphTensor(dims, unit.kind, "fill", fill=piece))
-                self.fills += 1
-            self.numbers[unit] = self.equal[key]
+            known = ("fill", dims, unit.kind, piece) in self.equal
+            self.duplicates += known
+            self.fills += not known
+            self.numbers[unit] = self.fill(dims, unit.kind, piece)
             return
         pieces = tuple(sorted((self.piece(p, dims) for p in unit.pieces), key=lambda p: _pos_key(p)))
         base = self.number(unit.base) if unit.base is not None else None
@@ -268,6 +281,10 @@ class Speller:
         added = sorted(((v, c) for v, c in rest if c > 0), key=lambda t: self.emitter.orders.key(t[0]))
         taken = sorted(((v, c) for v, c in rest if c < 0), key=lambda t: self.emitter.orders.key(t[0]))
         form = self.form(box)
+        turn = form.coef("b")
+        if turn:  # one body serves all instances: their numbers are read like any other item
+            form = form - Affine.sym("b", turn)
+            (added if turn > 0 else taken).append((self.emitter.turn(), turn))
         total: Value | None = None
         if not form.is_const or form.const or not added:
             total = Num(form.const, "int") if form.is_const else Var(form)

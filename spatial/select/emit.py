@@ -106,6 +106,11 @@ class Nest:
         """A form over piece variables as one over item and loop coordinates, lanes left out."""
         return form.subst(self.bases)
 
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """What each coordinate runs through."""
+        items = {f"i{n}": (0, extent - 1) for n, extent in enumerate(self.grid)}
+        return items | {f"l{n + 1}": (0, trips - 1) for n, trips in enumerate(self.loops)}
+
     def depth(self, *forms: Affine) -> int:
         """The least depth at which all the forms (over coordinates) are known."""
         return max((int(s[1:]) for f in forms for s in f.symbols if s[0] == "l"), default=0)
@@ -125,12 +130,10 @@ class Emitter:
 
     # ------------------------------------------------------------ names
 
-    def operand(self, tensor: int, origin: Affine, mode: str) -> str:
-        """The operand for slices of a graph tensor from slice `origin` (affine in b) on; one per tensor, origin,
-        mode."""
+    def operand(self, tensor: int, origin: Affine, slices: int, mode: str) -> str:
+        """The operand for `slices` slices of a graph tensor from slice `origin` (affine in b) on; one per tensor,
+        part, mode."""
         stored = self.tensors[tensor]
-        total = stored.view.shape[0]
-        slices = origin.coef("b") if origin.coef("b") > 0 else total
         bind = OperandBind(tensor, origin, slices, mode)
         if bind in self.binds:
             return self.operands[self.binds.index(bind)].name
@@ -153,11 +156,25 @@ class Emitter:
 
     # ------------------------------------------------------------ loads and stores
 
-    def place(self, places: Places, offset: int = 0) -> tuple[Place3, Affine]:
-        """The place of an access over coordinates within its operand, and the operand's first slice (affine in b)."""
+    def place(self, tensor: int, places: Places, offset: int = 0) -> tuple[Place3, tuple[Affine, int]]:
+        """The place of an access over coordinates within its operand, and the operand's part of the tensor: its first
+        slice (affine in b) and how many. Where no instance number stands in the slice, that is all of them."""
         s, r, c = places
-        origin = Affine.of(0, {"b": s.base.coef("b")})
-        return (self.nest.form(s.base - origin), self.nest.form(r.base), self.nest.form(c.base) - offset), origin
+        turn = s.base.coef("b")
+        slice_ = self.nest.form(s.base - Affine.sym("b", turn))
+        first, slices = Affine(), self.tensors[tensor].view.shape[0]
+        if turn:
+            low, high = slice_.bounds(self.nest.ranges())
+            start = low // turn * turn if turn > 0 else low
+            slices = turn if turn > 0 and high < start + turn else high - start + 1
+            if s.via is not None and (turn < 0 or start):
+                raise Misfit(
+                    "a run-time index is added to the number of a block's iteration",
+                    "one body serves all iterations, each over its own part of the tensor",
+                    "let each iteration have whole slices, from the first on",
+                )
+            first, slice_ = Affine.of(start, {"b": turn}), slice_ - start
+        return (slice_, self.nest.form(r.base), self.nest.form(c.base) - offset), (first, slices)
 
     def index(self, places: Places) -> tuple[Index | None, tuple[InPort, ...]]:
         """The run-time index of an access: a load of one element feeding port 0, or nothing."""
@@ -178,12 +195,12 @@ class Emitter:
         """A load of one page per iteration at the least depth its place allows; gives (queue, depth)."""
         stored = self.tensors[tensor]
         index, ins = self.index(places)
-        place, origin = self.place(places, offset)
+        place, part = self.place(tensor, places, offset)
         depth = max([self.nest.depth(*place), *(p.depth for p in ins)])
         if plane == "scales":
             place = (place[0], _over_block(place[1]), place[2])
             index = index and _index_over_block(index)
-        name = self.operand(tensor, origin, "in")
+        name = self.operand(tensor, *part, "in")
         prec = {"values": "i8", "scales": "f16"}.get(plane, stored.prec)
         queue = self.queue(hint, page, prec)
         access = Access(name, place, plane, index)
@@ -210,7 +227,7 @@ class Emitter:
     def store(self, tensor: int, places: Places, queue: str, mask: str | None, offset: int = 0) -> None:
         """A store of every finished page at the access; `mask`: a queue of (rows, 1) pages that switches rows off."""
         index, index_ports = self.index(places)
-        place, origin = self.place(places, offset)
+        place, part = self.place(tensor, places, offset)
         done = self.nest.done
         ins = [InPort(queue, done)]
         if index is not None:
@@ -220,7 +237,7 @@ class Emitter:
         if mask is not None:
             masked = len(ins)
             ins.append(InPort(mask, done))
-        name = self.operand(tensor, origin, "out")
+        name = self.operand(tensor, *part, "out")
         access = Access(name, place, "", index, masked)
         self.stages.append(Stage("store", "store", tuple(self.nest.loops[:done]), tuple(ins), access=access))
 

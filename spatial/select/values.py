@@ -92,6 +92,12 @@ class Speller:
 
     def coordinate(self, form: Affine) -> Expr:
         """The integer page of an affine form over piece variables; lanes this stage's pages lack count as 0."""
+        if form.coef("b"):
+            raise Misfit(
+                "the number of a block's iteration is used as a value",
+                "one body serves all iterations, so it knows no number of its own",
+                "read it from a sequence, by the loop's variable",
+            )
         out = self.emitter.nest.form(form)
         rows, cols = form.coef(f"v{self.row.var}"), form.coef(f"v{self.col.var}")
         out = out + Affine.sym("r", rows)
