@@ -129,7 +129,7 @@ class _Processes:
                 self._closed = True
                 self._ours.close()
                 self._theirs.close()
-                # The workers go by themselves now; leaving before the pool's own thread has seen it makes noise at exit.
+                # Workers go by themselves now; to leave before the pool's own thread has seen it makes noise at exit.
                 self._pool.shutdown(wait=True)
 
 
