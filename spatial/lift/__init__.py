@@ -7,6 +7,7 @@ of them. In reading order:
     rewrite, writes          substitution; one more piece over a tensor
     bounds, solve            what is proved of integers; can accesses meet, who wrote an element
     exact, fills             natives and build-time constants, correctly rounded
+    flat                     tables of several axes read as one sequence
     facts, state, machine    what a spec declares; variables; guards and the proof that accesses are in range
     expressions              the language's expressions
     changes, loops           what a body may change; a loop's record, and who runs its body

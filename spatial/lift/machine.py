@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spatial.errors import nearest
-from spatial.lift.arith import floordiv, nonneg
+from spatial.lift.arith import nonneg
 from spatial.lift.bounds import at_least_zero, bounds
 from spatial.lift.facts import Facts
+from spatial.lift.flat import places
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import element
 from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value, WrongKind
@@ -80,7 +81,7 @@ class Machine:
     deep: set[str] = field(default_factory=set[str])
     """Tables of which an item of a row is taken."""
     long: set[str] = field(default_factory=set[str])
-    """Tables of which an item is taken that would be no row of theirs."""
+    """Tables of which an item is taken that is perhaps no row of theirs."""
     nest_depth: int = 0
     block_depth: int = 0
     discovering: bool = False
@@ -237,7 +238,7 @@ class Machine:
         problem = NotLifted(
             f'an index of "{access.name}" is not proved in range: {reach}, and {why}', mend, access.span, "read"
         )
-        problem.final = True
+        problem.final, problem.index = True, access.index
         raise problem
 
     def resume(self, accesses: Sequence[Access], change: Substitution) -> None:
@@ -275,7 +276,7 @@ class Machine:
             self.deep.add(table.name)
         if table is not None and not table.mode:
             if not value.prefix:
-                if self.beyond_rows(tensor, index):
+                if not at_least_zero(plus(scale(index, -1), _extents(tensor)[0] - 1), self.known()):
                     self.long.add(table.name)
                 return Seq(tensor, prefix)  # nested or flat: what is done with it will say
             self.set_mode(table, "nested", span)
@@ -288,12 +289,6 @@ class Machine:
         if tensor.dims is not None and len(prefix) == len(tensor.dims):
             return self.element(tensor, prefix)
         return Seq(tensor, prefix)
-
-    def beyond_rows(self, tensor: Tensor, index: Node) -> bool:
-        """Whether an index lies in a table read flat, but perhaps not in the table read by rows."""
-        dims, known = [d or 1 for d in tensor.dims or ()], self.known()
-        inside, last = (plus(scale(index, -1), n - 1) for n in (dims[0], math.prod(dims)))
-        return not at_least_zero(inside, known) and at_least_zero(last, known)
 
     def flat_tables(self) -> frozenset[str]:
         """Tables of several axes that are indexed as one sequence: a number is made of an item, or items are taken
@@ -317,23 +312,11 @@ class Machine:
 
     def flat_index(self, source: Tensor, prefix: tuple[Node, ...], span: Span) -> tuple[Node, ...]:
         """One index an axis for a flat index."""
-        dims = [d or 1 for d in source.dims or ()]
         if len(prefix) != 1:
             raise NotLifted(f'"{source.name}" is used both as a nested and as a flat sequence', "", span)
-        total = 1
-        for d in dims:
-            total *= d
-        self.settle(Access(prefix[0], integer(total), None, 0, self.known(), source.name, span))
-        index: list[Node] = []
-        rest = prefix[0]
-        for n in range(len(dims)):
-            stride = 1
-            for d in dims[n + 1 :]:
-                stride *= d
-            q = floordiv(rest, integer(stride))
-            index.append(q)
-            rest = combine(rest, q, -stride)
-        return tuple(index)
+        dims = _extents(source)
+        self.settle(Access(prefix[0], integer(math.prod(dims)), None, 0, self.known(), source.name, span))
+        return places(dims, prefix[0])
 
     def element(self, tensor: Tensor, index: tuple[Node, ...]) -> Node:
         """The element, its kind proved."""
@@ -416,10 +399,7 @@ class Machine:
             raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
         table = self.table(tensor)
         if table is not None and table.mode == "flat" and value.whole:
-            total = 1
-            for d in tensor.dims or ():
-                total *= d or 1
-            return integer(total)
+            return integer(math.prod(_extents(tensor)))
         if not dims or dims[0] is None:
             raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
         return integer(dims[0])
@@ -437,6 +417,10 @@ def rangeless(node: Node) -> tuple[str, ...]:
 def guard_of(trip: Node, v: Sym) -> Node:
     """`v < trip`."""
     return nonneg(plus(combine(trip, v, -1), -1))
+
+
+def _extents(tensor: Tensor) -> list[int]:
+    return [d or 1 for d in tensor.dims or ()]
 
 
 def _nearest(name: str, known: set[str]) -> str:

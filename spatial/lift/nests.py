@@ -25,7 +25,8 @@ from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, combine, int_c
 
 
 class Divided(Exception):
-    """Places written depend on the quotient of the loop's variable by `by`: two nested loops would show how."""
+    """Places written, or read and not proved in range, depend on the quotient of the loop's variable by `by`: two
+    nested loops would show how."""
 
     def __init__(self, by: int) -> None:
         super().__init__(by)
@@ -53,8 +54,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     v = Sym(loop.name or "n", extent)
     trip = integer(extent) if loop.parts else loop.trip
     guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
-    steps = {} if loop.parts else inductions(ex, loop.body, scope)
-    pushed = pushed_names(loop.body, m.program)
+    steps = {name: step * (loop.parts or 1) for name, step in inductions(ex, loop.body, scope).items()}
+    pushed = {scope.find(n) or m.globals.find(n) for n in pushed_names(loop.body, m.program)}
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
@@ -64,7 +65,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             counters.append((cell, value, steps[cell.name]))
             m.assign(cell, combine(value, v, steps[cell.name]))
             continue
-        start = _stand_in(ex, cell, value, cell.name in pushed, loop)
+        start = _stand_in(ex, cell, value, cell in pushed, loop)
         if start is None:
             continue
         if isinstance(value, Seq):
@@ -74,6 +75,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         carries.append(Carry(cell, value, start, value))
         m.assign(cell, Seq(start) if isinstance(start, Start) else start)
     inner = Scope(outer=scope)
+    whole = not loop.parts and loop.items is None and int_constant(trip) is not None
     saved, m.accesses = m.accesses, []
     m.nest_depth += 1
     depth = len(m.guards)
@@ -88,6 +90,10 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
                 inner.names[loop.name] = Cell(loop.name, item_value(ex, loop, v))
             result = ex.body(loop.body, inner)
         inside = m.accesses
+    except NotLifted as problem:
+        if problem.index is not None and whole:
+            _check_quotients((problem.index,), v)
+        raise
     finally:
         m.accesses = saved
         m.nest_depth -= 1
@@ -108,7 +114,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             )
     for c in carries:
         c.order, c.loop = m.tick(), loop.span
-    if not loop.parts and loop.items is None and int_constant(trip) is not None:
+    if whole:
         _check_divided(carries, v)
     closing = Closing(v, trip, guard, outside, loop.span, carries, {}, {})
     _close(ex, closing, inside, counters)
@@ -128,17 +134,22 @@ def _check_divided(carries: Sequence[Carry], v: Sym) -> None:
         if not isinstance(tensor, Made) or not isinstance(c.start, Start):
             continue
         for p in tensor.pieces:
-            for atom in (a for i in p.pos for a, _ in parts(i)[1]):
-                by = quotient_step(atom, v)
-                if by and v.extent and v.extent % by == 0 and by < v.extent:
-                    raise Divided(by)
+            _check_quotients(p.pos, v)
+
+
+def _check_quotients(indices: Sequence[Node], v: Sym) -> None:
+    """Raises `Divided` where an index depends on a quotient of the loop's variable that divides its range."""
+    for atom in (a for i in indices for a, _ in parts(i)[1]):
+        by = quotient_step(atom, v)
+        if by and v.extent and v.extent % by == 0 and by < v.extent:
+            raise Divided(by)
 
 
 def quotient_step(atom: Node, v: Sym) -> int:
-    """`m / c` where the atom is a quotient by m of a sum with `c v`, c dividing m; else 0."""
+    """`m / |c|` where the atom is a quotient by m of a sum with `c v`, c dividing m; else 0."""
     match atom:
         case Op(fn="floordiv", args=(a, b)):
-            m, c = int_constant(b) or 0, dict(parts(a)[1]).get(v, 0)
+            m, c = int_constant(b) or 0, abs(dict(parts(a)[1]).get(v, 0))
             return m // c if c > 0 and m % c == 0 and m > c else 0
         case _:
             return 0

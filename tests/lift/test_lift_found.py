@@ -104,6 +104,27 @@ Repeat for i from 1 to n:
     Push item i of counts * item i of q to y.
 Let y be y followed by [item (n * m) of counts].
 """,
+    "a sequence that a function finishes": """## To finish (r: mutable Seq of Float):
+    Repeat for i from 1 to n:
+        Push item i of x * 2.0 to r.
+
+## Main
+Let y be a new Seq of Float.
+finish(y).
+""",
+    "two axes and two halves by one counter": """## Main
+Let y be n copies of (2 * m copies of 0.0).
+Let k be n * m.
+While k >= 1:
+    Set item ((k - 1) / n + 1) of (item ((k - 1) % n + 1) of y) to item ((k - 1) % n + 1) of x.
+    Set item (m + (k - 1) / n + 1) of (item ((k - 1) % n + 1) of y) to item ((k - 1) / n * n + (k - 1) % n + 1) of grid.
+    Set k to k - 1.
+""",
+    "items of a flat table by quotient and remainder, turned": """## Main
+Let y be a new Seq of Float.
+Repeat for k from 0 to n * m - 1:
+    Push item (k / n + k % n * m + 1) of grid to y.
+""",
     "the place of the best, where it is left alone otherwise": """## Main
 Let best be item 1 of q.
 Let y be 1.
