@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "counter": ("from 1", "from 0"),
+    "counter": ("from 1", "from 0", "from 1", "from 0", "from 3"),
     "loop": ("Repeat", "Repeat", "While"),
     "direction": ("up", "up", "up", "down"),
     "order": ("as written", "permuted"),
@@ -19,7 +19,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "rows": ("by item", "by item", "hoisted"),
     "reduction": ("in line", "in line", "a function"),
     "helper": ("in line", "temporary", "a function"),
-    "definition": ("in Main", "in Main", "a function"),
+    "definition": ("in Main", "in Main", "in Main", "a function", "a function that changes it"),
+    "result": ("itself", "itself", "a copy"),
+    "axes": ("a loop each", "a loop each", "one counter"),
+    "terms": ("as they come", "as they come", "stored first"),
+    "tests": ("and", "nested"),
+    "steps": ("as written", "another order"),
     "arguments": ("passed", "read from Main"),
     "index": ("computed", "computed", "running"),
     "algebra": ("plain", "plain", "shuffled", "factored", "padded"),

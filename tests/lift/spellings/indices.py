@@ -10,6 +10,8 @@ from lift.spellings.model import Lookup, Poly, Quotient, Symbol, poly
 
 Lines = list[str]
 
+WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by", "%": "modulo", "//": "//"}
+
 
 def indented(lines: Lines) -> Lines:
     return ["    " + line for line in lines]
@@ -96,7 +98,9 @@ class Writer:
             if inner is not None and inner.terms and inner.terms != poly(1).terms:
                 rest = form - inner * by
                 text = f"{bracketed(self._plain(inner, scope))} * {by}"
-                return text if not rest.terms else self._joined(text, rest, scope)
+                if not rest.terms:
+                    return text
+                return f"{text} {self.operator('+')} {bracketed(self._plain(rest, scope))}"
         if how == "padded" and len(form.terms) > 1:
             return f"{self._plain(form + 1, scope)} - 1"
         if how == "shuffled":
@@ -104,13 +108,9 @@ class Writer:
             return self._plain(Poly(tuple(form.terms[n] for n in order)), scope)
         return self._plain(form, scope)
 
-    def _joined(self, text: str, rest: Poly, scope: Scope) -> str:
-        more = self._plain(rest, scope)
-        return (
-            f"{text} - {more[4:]}"
-            if more.startswith("0 - ") and " " not in more[4:]
-            else f"{text} + {more}".replace("+ 0 - ", "- ")
-        )
+    def operator(self, op: str) -> str:
+        """A symbol or its word."""
+        return WORDS[op] if self.choose.pick("operators") == "words" else op
 
     def _plain(self, form: Poly, scope: Scope) -> str:
         if not form.terms:
@@ -121,8 +121,10 @@ class Writer:
             ordered = variables + [t for t in form.terms if not t[0]] if self.choose.below(4) else list(form.terms)
         text = "" if ordered[0][1] > 0 else "0"
         for monomial, factor in ordered:
-            word = " - " if factor < 0 else " + " if text else ""
-            text += word + self._monomial(monomial, abs(factor), scope)
+            word = "-" if factor < 0 else "+"
+            if text or factor < 0:
+                text += f" {self.operator(word)} "
+            text += self._monomial(monomial, abs(factor), scope)
         return text
 
     def _monomial(self, monomial: tuple[Symbol, ...], factor: int, scope: Scope) -> str:
@@ -152,7 +154,8 @@ class Writer:
                     (n for n in self.measured if self.layouts[n] == "nested" and self.shapes[n][0] == form), None
                 )
                 if name is not None:
-                    return f"length of {self.use(name, scope)}" + ("" if not plus else " - 1")
+                    text = f"length of {self.use(name, scope)}"
+                    return text + (f" + {plus}" if plus > 0 else f" - {-plus}" if plus else "")
         return self.integer(form + plus, scope)
 
     # ---------------------------------------------------------------- reads
@@ -234,7 +237,7 @@ class Writer:
         any_order: bool = False,
     ) -> None:
         """A loop of `var` from `first` to below `extent` around what `body` writes."""
-        base = 1 if self.choose.pick("counter") == "from 1" else 0
+        base = int(self.choose.pick("counter").removeprefix("from "))
         down = any_order and self.choose.pick("direction") == "down"
         way = "While" if down else self.choose.pick("loop")
         name = self.fresh(var)

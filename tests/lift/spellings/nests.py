@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lift.spellings.choose import Chooser
 from lift.spellings.indices import Lines, Local, Scope, Writer, bracketed
-from lift.spellings.model import At, Bin, Def, Expr, Fold, Num, Poly, Problem, Update, poly
+from lift.spellings.model import At, Bin, Def, Expr, Fold, Num, Poly, Problem, Update, modulo, over, poly
 from lift.spellings.parts import reads
 from lift.spellings.values import Values
 
@@ -60,11 +60,24 @@ class _Program:
     def groups(self) -> list[list[Def | Update]]:
         """Steps to be written as one nest each: those with the same first axis, if drawn so and if it may be."""
         found: list[list[Def | Update]] = []
-        for step in self.problem.steps:
+        for step in self.ordered():
             if found and self._joins(found[-1], step) and self.writer.choose.pick("nests") == "merged":
                 found[-1].append(step)
             else:
                 found.append([step])
+        return found
+
+    def ordered(self) -> list[Def | Update]:
+        """The steps, each after those it reads; updates keep their place."""
+        left = list(self.problem.steps)
+        if len(self.defs) < len(left) or self.writer.choose.pick("steps") == "as written":
+            return left
+        found: list[Def | Update] = []
+        while left:
+            waiting = {s.name for s in left if isinstance(s, Def)}
+            ready = [s for s in left if not any(r.tensor in waiting for r in _all(s))]
+            found.append(ready[self.writer.choose.below(len(ready))])
+            left.remove(found[-1])
         return found
 
     def _joins(self, group: list[Def | Update], step: Def | Update) -> bool:
@@ -181,7 +194,20 @@ class _Program:
             text = self.values.value(d.values[0], scope, out)
             out.append(f"Let {d.name} be {text}.")
             return
-        if w.choose.pick("definition") == "a function":
+        if top and w.choose.pick("result") == "a copy":
+            name = w.fresh("made")
+            w.layouts[name], w.shapes[name], w.kinds[name] = w.layouts[d.name], w.shapes[d.name], d.kind
+            w.types[name] = w.types[d.name]
+            self.bound(out, replace(d, name=name), scope, top=False)
+            out.append(f"Let {d.name} be copy of {name}.")
+        else:
+            self.bound(out, d, scope, top)
+
+    def bound(self, out: Lines, d: Def, scope: Scope, top: bool) -> None:
+        """A definition in place, or by a function that returns it or changes it."""
+        w = self.writer
+        how = w.choose.pick("definition")
+        if how != "in Main":
             name = w.fresh("result")
             w.layouts[name], w.shapes[name], w.kinds[name] = w.layouts[d.name], w.shapes[d.name], d.kind
             made = replace(d, name=name)
@@ -193,10 +219,29 @@ class _Program:
                 self.loops(lines, made, replace(inner, levels=((inner.levels[0][0], lines),)))
                 return name
 
+            if how == "a function that changes it":
+                self.changing(out, d, made, scope, write)
+                return
             call = self.values.function("made", w.types.get(d.name, "Seq of Float"), scope, write)
             out.append(f"Let {d.name} be {call}.")
         else:
             self.loops(out, d, scope)
+
+    def changing(self, out: Lines, d: Def, made: Def, scope: Scope, write: Callable[[Lines, Scope], str]) -> None:
+        """The sequence begun by the caller, and finished by a function with a mutable parameter."""
+        w = self.writer
+        call = self.values.function("finished", "", scope, write)
+        mine = max(n for n, t in enumerate(w.functions) if t.startswith("## To finished"))
+        begun = next(n for n in range(mine, len(w.functions)) if w.functions[n].startswith(f"    Let {made.name} be "))
+        out.append(f"Let {d.name} be {w.functions[begun].split(' be ', 1)[1]}")
+        head = w.functions[mine].split(" -> ")[0]
+        depth = len(d.axes) if w.layouts[d.name] == "nested" else 1
+        param = f"{made.name}: mutable {_typed(depth, d.kind)}"
+        w.functions[mine] = head.replace("()", f"({param}):") if "()" in head else f"{head[:-1]}, {param}):"
+        w.functions = [
+            t for n, t in enumerate(w.functions) if n != begun and not (n > mine and t == f"    Return {made.name}.")
+        ]
+        out.append(call.replace("()", f"({d.name}).") if "()" in call else f"{call[:-1]}, {d.name}).")
 
     # ---------------------------------------------------------------- one definition
 
@@ -230,6 +275,9 @@ class _Program:
         order = [axes[n] for n in self.writer.choose.shuffled(axes)] if permute else axes
 
         def inner(lines: Lines, at: Scope, left: list[tuple[str, Poly]]) -> None:
+            if len(left) > 1 and self.writer.choose.pick("axes") == "one counter":
+                self.together(lines, left, at, inner)
+                return
             if left:
                 (var, extent), *rest = left
                 self.writer.loop(lines, var, extent, at, lambda ls, s: inner(ls, s, rest), any_order=True)
@@ -239,6 +287,23 @@ class _Program:
                 lines.append(f"Set {self.target(d, n, at)} to {text}.")
 
         inner(out, scope, order)
+
+    def together(
+        self,
+        out: Lines,
+        axes: list[tuple[str, Poly]],
+        scope: Scope,
+        inner: Callable[[Lines, Scope, list[tuple[str, Poly]]], None],
+    ) -> None:
+        """Two axes by one counter, taken apart by division."""
+        (one, high), (other, low), *rest = axes
+
+        def body(lines: Lines, at: Scope) -> None:
+            k = at.counters["k"]
+            both = {one: over(k, low), other: modulo(k, low)}
+            inner(lines, replace(at, counters={**at.counters, **both}), rest)
+
+        self.writer.loop(out, "k", high * low, scope, body, any_order=True)
 
     def target(self, d: Def, n: int, scope: Scope) -> str:
         """The item of a definition that its `n`-th value goes to."""

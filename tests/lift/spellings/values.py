@@ -23,7 +23,6 @@ from lift.spellings.model import (
     poly,
 )
 
-_WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by", "%": "modulo", "//": "//"}
 _NATIVES = ("exp", "log", "sin", "cos", "tanh", "erf")
 _EMPTY = {("+", "Float"): "0.0", ("+", "Int"): "0", ("*", "Float"): "1.0", ("*", "Int"): "1"}
 
@@ -72,10 +71,7 @@ class Values:
         a, b = bracketed(self.value(left, scope, out)), bracketed(self.value(right, scope, out))
         if op in ("+", "*") and self.writer.choose.pick("operands") == "swapped":
             a, b = b, a
-        return f"({a} {self.operator(op)} {b})"
-
-    def operator(self, op: str) -> str:
-        return _WORDS[op] if self.writer.choose.pick("operators") == "words" else op
+        return f"({a} {self.writer.operator(op)} {b})"
 
     def call(self, name: str, args: tuple[Expr, ...], scope: Scope, out: Lines) -> str:
         spelled = [self.value(a, scope, out) for a in args]
@@ -104,6 +100,9 @@ class Values:
 
     def guarded(self, out: Lines, tests: tuple[Test, ...], scope: Scope, body: Callable[[Lines, Scope], None]) -> None:
         """`body` under an If; nothing in it may be hoisted out."""
+        if len(tests) > 1 and self.writer.choose.pick("tests") == "nested":
+            self.guarded(out, tests[:1], scope, lambda lines, at: self.guarded(lines, tests[1:], at, body))
+            return
         test = self.tests(tests, scope, out)
         block: Lines = []
         known = scope.levels[-1][0] if scope.levels else frozenset[str]()
@@ -185,6 +184,8 @@ class Values:
         can_peel = e.nonempty and not e.tests
         allowed = ["inside", "outside", *(["peeled"] if can_peel else [])]
         how = w.choose.pick("accumulator", allowed)
+        if not e.tests and w.choose.pick("terms") == "stored first":
+            e, scope = self.stored(e, scope, out)
         if (e.op, e.kind) in _EMPTY:
             start = _EMPTY[e.op, e.kind]
         elif can_peel:
@@ -208,6 +209,20 @@ class Values:
 
         self.over(out, e, scope, step, first=1 if peel else 0)
         return name
+
+    def stored(self, e: Fold, scope: Scope, out: Lines) -> tuple[Fold, Scope]:
+        """The terms in a sequence of their own, and the reduction of that."""
+        w = self.writer
+        terms = w.fresh("terms")
+        w.shapes[terms], w.kinds[terms], w.layouts[terms] = (e.extent,), e.kind, "nested"
+        w.types[terms] = f"Seq of {e.kind}"
+        out.append(f"Let {terms} be a new Seq of {e.kind}.")
+
+        def push(lines: Lines, at: Scope) -> None:
+            lines.append(f"Push {self.value(e.term, at, lines)} to {terms}.")
+
+        w.loop(out, e.var, e.extent, scope, push)
+        return replace(e, term=At(terms, (poly(e.var),)), box=None), replace(scope, inner=scope.inner | {terms})
 
     def over(self, out: Lines, e: Fold, scope: Scope, step: Callable[[Lines, Scope], None], first: int = 0) -> None:
         """The loop of a reduction, its condition written as its bound or as an If."""
@@ -235,7 +250,7 @@ class Values:
                 lines.append(f"{name} {op}= {term}.")
             else:
                 a, b = (bracketed(term), name) if swapped else (name, bracketed(term))
-                lines.append(f"Set {name} to {a} {self.operator(op)} {b}.")
+                lines.append(f"Set {name} to {a} {self.writer.operator(op)} {b}.")
         elif w.choose.pick("best") == "max":
             a, b = (term, name) if swapped else (name, term)
             lines.append(f"Set {name} to {op}({a}, {b}).")
