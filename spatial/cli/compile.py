@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from spatial.build.deployment import Deployment
 from spatial.cli.output import print_json
 from spatial.cli.places import folders, named_program, source_text, target_of
-from spatial.errors import EnvironmentFault, Unsupported, UsageError
+from spatial.errors import EnvironmentFault, Unsupported, UsageError, nearest
 
 if TYPE_CHECKING:
     from spatial.ir.body import Body
@@ -73,14 +73,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _single(options: argparse.Namespace) -> Job:
-    from spatial.lift import Facts, lift
+    from spatial.lift import Facts, lift, used_names
     from spatial.logos.parser import parse_files
     from spatial.select.layouts import Request, agree
 
     if options.target is None:
         raise UsageError("no target", "a single source names no chip", "say which with --target")
     target = target_of(options)
-    lifted = lift(parse_files([source_text(options)]), Facts(options.size, open_inputs=True), options.results)
+    source, facts = parse_files([source_text(options)]), Facts(options.size, open_inputs=True)
+    read = used_names(source, facts).sizes
+    for name in options.size:
+        if name not in read:
+            raise UsageError(
+                f"the source reads no size {name}", nearest(name, read), "leave it out, or spell it as there"
+            )
+    lifted = lift(source, facts, options.results)
     if lifted.graph is None:
         return Job(lifted, {}, target)
     stored = dict.fromkeys(options.q8, "q8_0")

@@ -141,5 +141,7 @@ def _sizes(text: str) -> dict[str, int]:
         name, equals, value = part.partition("=")
         if not equals or not name.strip().isidentifier():
             raise argparse.ArgumentTypeError(f"{part!r} is no name=value")
+        if name.strip() in found:
+            raise argparse.ArgumentTypeError(f"{name.strip()!r} is given twice")
         found[name.strip()] = _integer(value.strip())
     return found

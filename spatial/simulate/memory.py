@@ -135,7 +135,15 @@ class Memory:
         check_range(name, given, tensor.range)
         if precision(held.prec).kind == "float" and given.dtype.kind in "iu":
             given = given.astype(np.float64)
-        held.units(1)[:, held.logical(), 0] = fit(held.prec, given)
+        with np.errstate(over="ignore"):
+            rounded = fit(held.prec, given)
+        if rounded.dtype.kind not in "iu" and bool(np.any(np.isinf(rounded) & ~np.isinf(given))):
+            raise Refused(
+                f"{name} is given a number beyond {held.prec}",
+                "it would become infinite",
+                "give numbers the format holds",
+            )
+        held.units(1)[:, held.logical(), 0] = rounded
 
     def get(self, name: str, plane: str = "") -> Array:
         """The logical array [slices, rows, columns]; of a Q8_0 tensor a plane, or ("") float32 value times scale."""

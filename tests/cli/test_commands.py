@@ -256,6 +256,10 @@ def test_compile_of_a_source_that_does_not_lower_says_why(capsys: pytest.Capture
     assert found["missing"]
     assert "lowered none; not lifted" in said.err
     assert "no target" in refused(capsys, "compile", str(source), code=2)
+    sized = ("compile", str(source), "--target", "reference", "--size")
+    assert "the source reads no size m" in refused(capsys, *sized, "n=4,m=3", code=2)
+    with pytest.raises(SystemExit, match="2"):
+        main([*sized, "n=4,n=3"])
     assert 'did you mean "reference"?' in refused(capsys, "compile", str(source), "--target", "referense", code=2)
     assert 'did you mean "decode"?' in refused(capsys, "compile", "tiny:decod", code=2)
     assert "its spec says all that" in refused(capsys, "compile", "tiny:decode", "--target", "reference", code=2)

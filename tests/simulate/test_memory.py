@@ -134,3 +134,12 @@ def test_a_dense_binding_starts_at_a_tile():
     at = prepare(plane, (32, 32), (1, 32, 32), (zero, zero, zero), None)
     with pytest.raises(Refused, match="whole tiles"):
         gather(plane, at, (0, 5, 0))
+
+
+def test_a_finite_number_that_would_become_infinite_is_refused():
+    tensor = Tensor("x", (1, 1, 2), "f32", "input", "flat")
+    memory = Memory([tensor], REFERENCE)
+    with pytest.raises(Refused, match="beyond f32"):
+        memory.set("x", np.array([[[1.0, 1e300]]]))
+    memory.set("x", np.array([[[np.inf, 1e38]]]))
+    assert np.isinf(memory.get("x")[0, 0, 0])
