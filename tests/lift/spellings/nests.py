@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from lift.spellings.choose import Chooser
 from lift.spellings.indices import Lines, Local, Scope, Writer, bracketed
 from lift.spellings.model import At, Bin, Def, Expr, Fold, Num, Poly, Problem, Update, modulo, over, poly
-from lift.spellings.parts import reads
+from lift.spellings.parts import empty, reads, step_reads, typed
 from lift.spellings.values import Values
 
 _ZERO = {"Float": "0.0", "Int": "0"}
@@ -37,13 +37,13 @@ class _Program:
             w.shapes[name], w.kinds[name] = table.shape, table.kind
             flat = len(table.shape) > 1 and not table.weight
             w.layouts[name] = w.choose.pick("layout") if flat else "nested"
-            w.types[name] = _typed(len(table.shape) if w.layouts[name] == "nested" else 1, table.kind)
+            w.types[name] = typed(len(table.shape) if w.layouts[name] == "nested" else 1, table.kind)
         for d in self.defs:
             shape = tuple(n for _, n in d.axes)
             w.shapes[d.name] = (*shape[:-1], shape[-1] * 2) if d.pairs else shape
             w.kinds[d.name] = d.kind
             w.layouts[d.name] = w.choose.pick("layout") if len(shape) > 1 else "nested"
-            w.types[d.name] = _typed(len(shape) if w.layouts[d.name] == "nested" else 1, d.kind)
+            w.types[d.name] = typed(len(shape) if w.layouts[d.name] == "nested" else 1, d.kind)
 
     @property
     def defs(self) -> list[Def]:
@@ -75,7 +75,7 @@ class _Program:
         found: list[Def | Update] = []
         while left:
             waiting = {s.name for s in left if isinstance(s, Def)}
-            ready = [s for s in left if not any(r.tensor in waiting for r in _all(s))]
+            ready = [s for s in left if not any(r.tensor in waiting for r in step_reads(s))]
             found.append(ready[self.writer.choose.below(len(ready))])
             left.remove(found[-1])
         return found
@@ -105,7 +105,7 @@ class _Program:
         """Several definitions in one loop over their first axis; those read only here may stay rows."""
         w = self.writer
         inside = {d.name for d in group}
-        outside = {r.tensor for s in self.problem.steps if getattr(s, "name", "") not in inside for r in _all(s)}
+        outside = {r.tensor for s in self.problem.steps if getattr(s, "name", "") not in inside for r in step_reads(s)}
         private = [
             d.name
             for d in group
@@ -125,7 +125,7 @@ class _Program:
                 else:
                     name = w.fresh("row")
                     w.layouts[name] = w.layouts[d.name]
-                    w.types[name] = _typed(len(axes) if w.layouts[d.name] == "nested" else 1, d.kind)
+                    w.types[name] = typed(len(axes) if w.layouts[d.name] == "nested" else 1, d.kind)
                     part = replace(d, name=name, axes=axes)
                     w.shapes[name], w.kinds[name] = tuple(n for _, n in axes), d.kind
                     self.definition(lines, part, inner, top=False)
@@ -139,7 +139,7 @@ class _Program:
     def opened(self, out: Lines, d: Def, way: str) -> None:
         """The sequence before the loop over the first axis."""
         if way == "Push":
-            out.append(f"Let {d.name} be {self._empty(self.writer.layouts[d.name], len(d.axes), d.kind)}.")
+            out.append(f"Let {d.name} be {empty(self.writer.layouts[d.name], len(d.axes), d.kind)}.")
         else:
             out.append(f"Let {d.name} be {self.copies(d)}.")
 
@@ -179,14 +179,6 @@ class _Program:
         for n in reversed(spelled):
             text = f"{n} copies of {bracketed(text)}"
         return text
-
-    @staticmethod
-    def _empty(layout: str, rank: int, kind: str) -> str:
-        depth = rank if layout == "nested" else 1
-        element = kind
-        for _ in range(depth - 1):
-            element = f"(Seq of {element})"
-        return f"a new Seq of {element}"
 
     def definition(self, out: Lines, d: Def, scope: Scope, top: bool = True) -> None:
         w = self.writer
@@ -236,7 +228,7 @@ class _Program:
         out.append(f"Let {d.name} be {w.functions[begun].split(' be ', 1)[1]}")
         head = w.functions[mine].split(" -> ")[0]
         depth = len(d.axes) if w.layouts[d.name] == "nested" else 1
-        param = f"{made.name}: mutable {_typed(depth, d.kind)}"
+        param = f"{made.name}: mutable {typed(depth, d.kind)}"
         w.functions[mine] = head.replace("()", f"({param}):") if "()" in head else f"{head[:-1]}, {param}):"
         w.functions = [
             t for n, t in enumerate(w.functions) if n != begun and not (n > mine and t == f"    Return {made.name}.")
@@ -350,7 +342,7 @@ class _Program:
         """Rows pushed to rows; flat, items pushed to the one sequence."""
         w = self.writer
         nested = w.layouts[d.name] == "nested"
-        out.append(f"Let {d.name} be {self._empty(w.layouts[d.name], len(d.axes), d.kind)}.")
+        out.append(f"Let {d.name} be {empty(w.layouts[d.name], len(d.axes), d.kind)}.")
 
         def inner(lines: Lines, at: Scope, n: int, into: str) -> None:
             if n == len(d.axes) - 1 and d.pairs == "far":
@@ -364,8 +356,8 @@ class _Program:
             def body(ls: Lines, s: Scope) -> None:
                 if nested and n + 1 < len(d.axes):
                     row = w.fresh("part")
-                    w.types[row] = _typed(len(d.axes) - n - 1, d.kind)
-                    ls.append(f"Let {row} be {self._empty('nested', len(d.axes) - n - 1, d.kind)}.")
+                    w.types[row] = typed(len(d.axes) - n - 1, d.kind)
+                    ls.append(f"Let {row} be {empty('nested', len(d.axes) - n - 1, d.kind)}.")
                     inner(ls, s, n + 1, row)
                     ls.append(f"Push {row} to {into}.")
                 else:
@@ -404,12 +396,3 @@ class _Program:
                 write(lines, at)
 
         inner(out, scope, u.axes)
-
-
-def _typed(depth: int, kind: str) -> str:
-    return "Seq of " * depth + kind
-
-
-def _all(step: Def | Update) -> list[At]:
-    values = step.values if isinstance(step, Def) else (step.value, *(v for t in step.tests for v in (t.left, t.right)))
-    return [r for v in values for r in reads(v)]

@@ -1,10 +1,25 @@
-"""What a value reads."""
+"""What values and steps read; types and empty sequences as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lift.spellings.model import At, Best, Bin, Choose, Expr, Fn, Fold, Helper, Lookup, Poly, Quotient, Test
+from lift.spellings.model import (
+    At,
+    Best,
+    Bin,
+    Choose,
+    Def,
+    Expr,
+    Fn,
+    Fold,
+    Helper,
+    Lookup,
+    Poly,
+    Quotient,
+    Test,
+    Update,
+)
 
 
 def reads(e: Expr) -> Iterator[At]:
@@ -54,3 +69,22 @@ def _looked_up(form: Poly) -> Iterator[At]:
                     yield from _looked_up(by)
                 case _:
                     pass
+
+
+def step_reads(step: Def | Update) -> list[At]:
+    """Every read of a step."""
+    values = step.values if isinstance(step, Def) else (step.value, *(v for t in step.tests for v in (t.left, t.right)))
+    return [r for v in values for r in reads(v)]
+
+
+def typed(depth: int, kind: str) -> str:
+    """The type of a parameter."""
+    return "Seq of " * depth + kind
+
+
+def empty(layout: str, rank: int, kind: str) -> str:
+    """A new sequence of that rank."""
+    element = kind
+    for _ in range((rank if layout == "nested" else 1) - 1):
+        element = f"(Seq of {element})"
+    return f"a new Seq of {element}"
