@@ -1,6 +1,7 @@
 """The driver: a lifted program and the agreed layouts to a program for a target, with honest counts.
 
-Each statement becomes one section: a template, then the pinned passes; equal templates are planned once. The program
+Each statement becomes one section, or one for each part; a section is a template, then the pinned passes; equal
+templates are planned once. The program
 exists only when every statement was lowered and the sections composed; whatever was not is listed with its reason.
 Knows no file and no spec.
 """
@@ -20,7 +21,9 @@ from spatial.ir.validate import validate_program
 from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
+from spatial.select.emit import OperandBind
 from spatial.select.layouts import TableLayout, store_all
+from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
 from spatial.select.section import select
 from spatial.select.staging import staged
@@ -112,44 +115,51 @@ class Lowering:
     options: Options
     stored: dict[int, Stored]
     tables: frozenset[str]
-    done: dict[Body, Body] = field(default_factory=dict[Body, Body])
+    done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
     missing: list[g.Missing] = field(default_factory=list[g.Missing])
     planned: int = 0
 
-    def section(self, statement: g.Statement, origin: g.Origin | None, number: int, times: int) -> Section | None:
-        """The section of a statement, or None with the reason listed."""
+    def sections(self, statement: g.Statement, origin: g.Origin | None, number: int, times: int) -> list[Section]:
+        """The section of a statement, or those of its parts; none, with the reason listed, where it is refused."""
         kind = "unrecognized"
         try:
-            template = select(statement, self.stored, self.target)
-            kind = template.kind
-            body = self.lowered(self.narrowed(statement, template.body))
+            parts = parts_of(statement, self.stored, self.target)
+            templates = [select(p, self.stored, self.target) for p in parts]
+            kind = templates[0].kind if len(parts) == 1 else "parts"
+            sites = self.target if len(parts) == 1 else share(self.target, len(parts))
+            bodies = [self.lowered(b, sites) for b in self.narrowed(statement, [t.body for t in templates])]
         except (Refused, Unsupported) as e:
             first = e.problems[0]
             why = "; ".join(part for p in e.problems for part in (p.what, p.why) if part)
             name, file, line, column = ("", "", 0, 0) if origin is None else _where(origin)
             self.missing.append(g.Missing(number, name, kind, why, first.mend, file, line, column))
-            return None
-        self.kinds[template.kind] += times
-        operands = tuple(
-            Operand(b.tensor, b.origin.const, b.origin.coef("b"), b.slices, b.mode) for b in template.binds
-        )
-        return Section(body, operands, statement)
+            return []
+        self.kinds[kind] += times * len(parts)
+        return [
+            Section(body, tuple(_operand(b) for b in template.binds), part)
+            for body, template, part in zip(bodies, templates, parts, strict=True)
+        ]
 
-    def lowered(self, template: Body) -> Body:
-        """The template through the passes; planned once however often it occurs."""
-        if template not in self.done:
-            known = self.options.lookup(template) if self.options.lookup else None
+    def lowered(self, template: Body, sites: Target) -> Body:
+        """The template through the passes, planned for `sites`; once however often it occurs.
+
+        The caller's cache knows plans for the whole chip only.
+        """
+        if (template, sites) not in self.done:
+            whole = sites == self.target
+            known = self.options.lookup(template) if self.options.lookup and whole else None
             if known is None:
-                known = run_passes(template, self.target, PASS_ORDER)
+                known = run_passes(template, sites, PASS_ORDER)
                 self.planned += 1
-                if self.options.keep is not None:
+                if self.options.keep is not None and whole:
                     self.options.keep(template, known)
-            self.done[template] = known
-        return self.done[template]
+            self.done[template, sites] = known
+        return self.done[template, sites]
 
-    def narrowed(self, statement: g.Statement, body: Body) -> Body:
-        """The template with what it is proved to store into an integer tensor declared, for it and later sections."""
+    def narrowed(self, statement: g.Statement, bodies: list[Body]) -> list[Body]:
+        """The templates of all parts with what they are together proved to store into an integer tensor declared, for
+        them and later sections."""
         stored = self.stored[statement.out]
         if statement.over is not None and stored.name not in self.tables:
             raise Refused(
@@ -157,9 +167,12 @@ class Lowering:
                 "what a program makes is stored whole; only state keeps what is not written",
                 "declare it as state, or make the whole tensor anew",
             )
-        interval = prove(body, self.target).get("out") if stored.is_int else None
-        if interval is None:
-            return body
+        if not stored.is_int:
+            return bodies
+        proved = [i for i in (prove(b, self.target).get("out") for b in bodies) if i is not None]
+        if len(proved) < len(bodies):
+            return bodies
+        interval = min(low for low, _ in proved), max(high for _, high in proved)
         if statement.over is None:
             self.stored[statement.out] = replace(stored, range=interval)
         elif stored.range is None or not (stored.range[0] <= interval[0] and interval[1] <= stored.range[1]):
@@ -170,8 +183,14 @@ class Lowering:
                 "widen the table's range in the spec, or bound what is written",
             )
         declared = self.stored[statement.out].range
-        operands = tuple(replace(o, range=declared) if o.mode == "out" else o for o in body.operands)
-        return replace(body, operands=operands)
+        return [
+            replace(b, operands=tuple(replace(o, range=declared) if o.mode == "out" else o for o in b.operands))
+            for b in bodies
+        ]
+
+
+def _operand(bind: OperandBind) -> Operand:
+    return Operand(bind.tensor, bind.origin.const, bind.origin.coef("b"), bind.slices, bind.mode)
 
 
 def _where(origin: g.Origin) -> tuple[str, str, int, int]:
@@ -205,9 +224,7 @@ def lower(
             groups.append((block, []))
         for statement, owner in zip(body, owners, strict=True):
             source = numbers.get(owner, number)
-            section = work.section(statement, origins.get(owner), source, block.trip if block else 1)
-            if section is not None:
-                groups[-1][1].append(section)
+            groups[-1][1].extend(work.sections(statement, origins.get(owner), source, block.trip if block else 1))
     missing = tuple({m.statement: m for m in reversed(work.missing)}.values())[::-1] + lifted.missing
     sections = sum(work.kinds.values())
     tensors = {n: _tensor(graph, n, work.stored[n]) for n in range(len(graph.tensors))}

@@ -31,7 +31,9 @@ class Operand:
 
 @dataclass(frozen=True)
 class Section:
-    """A lowered statement: its body, the binding of each operand, and the statement."""
+    """A lowered statement, or one part of it: its body, the binding of each operand, and the statement.
+
+    The parts of a statement stand one after the other, make the same tensor, and go to one phase."""
 
     body: Body
     operands: tuple[Operand, ...]
@@ -58,14 +60,14 @@ class Composer:
 
     def run(self, sections: Sequence[Section]) -> None:
         """Append sections that stand one after the other in the source."""
-        packed = pack([s.body.rect for s in sections], depends(sections, {}), self.target)
+        packed = pack(rects(sections), depends(sections, {}), self.target, groups(sections))
         self.emit(sections, packed, 0)
 
     def block(self, node: g.Block, sections: Sequence[Section]) -> None:
         """Append every instance of a block."""
         inner = {c.inner: c.made for c in node.carried}
-        packed = pack([s.body.rect for s in sections], depends(sections, inner), self.target)
-        order = {s.statement.out: n for n, s in enumerate(sections)}
+        packed = pack(rects(sections), depends(sections, inner), self.target, groups(sections))
+        order = {s.statement.out: n for n, s in reversed(list(enumerate(sections)))}
         double = {
             c.made for c in node.carried if self.stored[c.made].role == "intermediate" and _late(c, sections, order)
         }
@@ -163,6 +165,16 @@ def name_results(program: Program) -> Program:
     )
 
 
+def rects(sections: Sequence[Section]) -> list[tuple[int, int]]:
+    """The rectangle of sites each section takes."""
+    return [s.body.rect for s in sections]
+
+
+def groups(sections: Sequence[Section]) -> list[int]:
+    """For each section the number of its statement: the tensor it makes, for every tensor is made once."""
+    return [s.statement.out for s in sections]
+
+
 def reads(statement: g.Statement) -> Iterator[int]:
     """The graph tensors a statement reads, the one it is written over apart."""
     for piece in statement.pieces:
@@ -174,7 +186,8 @@ def depends(sections: Sequence[Section], inner: Mapping[int, int]) -> list[froze
     """For each section the earlier ones it must strictly follow.
 
     It follows who makes what it reads or writes over; and a section that writes over a tensor, or makes what the next
-    instance reads as `inner`, follows everyone who still reads the old one.
+    instance reads as `inner`, follows everyone who still reads the old one. Parts of one statement do not follow each
+    other.
     """
     maker = {s.statement.out: n for n, s in enumerate(sections)}
     readers: dict[int, set[int]] = {}
@@ -191,7 +204,7 @@ def depends(sections: Sequence[Section], inner: Mapping[int, int]) -> list[froze
             found |= {r for r in readers.get(t, set()) if r < n}
         if any(d > n for d in found):
             raise Bug("a statement reads what a later one makes")
-        out.append(frozenset(found - {n}))
+        out.append(frozenset(d for d in found if sections[d].statement.out != s.statement.out))
     return out
 
 

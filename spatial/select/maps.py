@@ -27,8 +27,8 @@ def map_template(statement: Statement, stored: dict[int, Stored], target: Target
     out = stored[statement.out]
     placed = [place_piece(p, out, stored) for p in statement.pieces]
     step = len(placed)
-    if step > 1:
-        check_interleaved(placed)
+    if step > 1 and not interleaved(placed):
+        raise Misfit("the parts of a tensor do not interleave along its last axis", "a map's section writes one box")
     row, col = choose_lanes(placed, out, target.tile, step)
     nest = Nest(row, col, whole=shared_along(placed[0].pos, col, placed[0].par_vars(), out, target))
     for var in placed[0].par_vars():
@@ -56,11 +56,11 @@ def kind_of(statement: Statement, placed: Sequence[Placed]) -> str:
     return "gather" if indirect else "map"
 
 
-def check_interleaved(placed: Sequence[Placed]) -> None:
-    """Refuse pieces that are not one box written at n * v + j, j = 0 … n - 1, along the columns."""
+def interleaved(placed: Sequence[Placed]) -> bool:
+    """Whether pieces are one box written at n * v + j, j = 0 … n - 1, along the columns."""
     first, n = placed[0], len(placed)
     bases = [p.pos[2].base - p.pos[2].base.const % n for p in placed]
-    alike = all(
+    return all(
         p.extents == first.extents
         and bases[k] == bases[0]
         and p.pos[2].base.const % n == k
@@ -68,12 +68,6 @@ def check_interleaved(placed: Sequence[Placed]) -> None:
         and p.piece.guards == first.piece.guards
         for k, p in enumerate(placed)
     )
-    if not alike:
-        raise Misfit(
-            "the parts of a tensor do not interleave along its last axis",
-            "a section writes one box, or n boxes at positions n * i + j",
-            "write each part to a tensor of its own",
-        )
 
 
 def interleave(values: Sequence[Expr], col: Lane) -> Expr:

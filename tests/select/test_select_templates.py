@@ -175,15 +175,6 @@ def refusal(case: Drawn, target: Target = REFERENCE) -> str:
     return "\n".join(str(p) for p in caught.value.problems)
 
 
-def test_a_concatenation_is_refused_with_what_would_lower():
-    make = Maker()
-    a, b = make.table((32,)), make.table((32,))
-    pieces = (Piece((32,), (), at(var(0) + n * 32), read(t, var(0))) for n, t in enumerate((a, b)))
-    make.result(make.put(make.made((64,)), *pieces))
-    text = refusal(drawn(make, 0))
-    assert "do not interleave" in text and "write each part to a tensor of its own" in text
-
-
 def test_an_index_read_through_an_index_is_refused():
     make = Maker()
     a = make.table((4,), "int", "input", (0, 3))
