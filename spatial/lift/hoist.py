@@ -43,6 +43,7 @@ class Hoister:
     def __init__(self, units: Units) -> None:
         self.units = units
         self.memo: dict[Node, Node] = {}
+        self.closed: dict[Node, bool] = {}
 
     def run(self) -> None:
         """Hoists in every unit, in new ones too; then every reduction that is part of an expression."""
@@ -105,9 +106,9 @@ class Hoister:
                 if all(is_affine(i) for i in node.index):
                     return read
                 return self.alone(read, mine, unit)
-            case Op() if node.kind == "float" and node.free and node.fn != "float" and is_closed(node):
+            case Op() if node.kind == "float" and node.free and node.fn != "float" and is_closed(node, self.closed):
                 return self.alone(node, free_axes(node), unit)
-            case Op() if node.kind != "bool" and not top and len(mine) < len(box) and not is_closed(node):
+            case Op() if node.kind != "bool" and not top and len(mine) < len(box) and not is_closed(node, self.closed):
                 return self.alone(node, mine, unit)
             case Op():
                 return _same_or(node, tuple(self.value(a, box, unit) for a in node.args))
@@ -310,35 +311,36 @@ def free_axes(node: Node) -> frozenset[Sym]:
     return frozenset(s for s in node.free if isinstance(s, Sym) and (closed or not isinstance(s, Instance)))
 
 
-def is_closed(node: Node) -> bool:
-    """Whether an expression is of loop variables and constants alone (fills included)."""
+def is_closed(node: Node, known: dict[Node, bool] | None = None) -> bool:
+    """Whether an expression is of loop variables and constants alone (fills included); `known` keeps the answers."""
     if not all(isinstance(s, Sym) for s in node.free):
         return False
-    pending, seen = [node], set[int]()
-    while pending:
-        n = pending.pop()
-        if id(n) in seen:
-            continue
-        seen.add(id(n))
-        match n:
+    known = {} if known is None else known
+    found = known.get(node)
+    if found is None:
+        match node:
             case Fold():
-                return False
-            case Get(tensor=Unit() as unit) if is_fill(unit):
-                pass
+                found = False
             case Get():
-                return False
+                found = isinstance(node.tensor, Unit) and is_fill(node.tensor)
+                found = found and all(is_closed(i, known) for i in node.index)
             case _:
-                pass
-        pending += children(n)[::-1]
-    return True
+                found = all(is_closed(n, known) for n in children(node))
+        known[node] = found
+    return found
 
 
 def is_fill(unit: Unit) -> bool:
-    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form."""
+    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form.
+
+    Asked of a chain of units again and again: the answer is kept with the pieces it was given for.
+    """
     if unit.base is not None or len(unit.pieces) != 1 or unit.pieces[0].guards:
         return False
-    p = unit.pieces[0]
-    return not p.ordered and is_closed(p.value) and all(isinstance(s, Sym) for s in p.value.free)
+    if unit.filled is None or unit.filled[0] is not unit.pieces:
+        p = unit.pieces[0]
+        unit.filled = unit.pieces, not p.ordered and is_closed(p.value)
+    return unit.filled[1]
 
 
 def _plain(piece: Piece) -> Piece:

@@ -6,7 +6,7 @@ are looked through as units are made: a read of a direct affine copy is a read o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from spatial.lift import arith
@@ -40,17 +40,22 @@ from spatial.lift.values import (
     integer,
     scale,
 )
+from spatial.lift.walk import below
 from spatial.logos.syntax import NO_SPAN, Span
 
 
 class Unit(Made):
-    """A statement in the making. `block`: the one it belongs to; `fixed`: its dims are told from outside."""
+    """A statement in the making. `block`: the one it belongs to; `fixed`: its dims are told from outside.
 
-    __slots__ = ("block", "fixed")
+    `filled`: whether it is a build-time constant, and of which pieces that was asked.
+    """
+
+    __slots__ = ("block", "filled", "fixed")
 
     def __init__(self, name: str, dims: tuple[int, ...], kind: str, order: int, origin: object) -> None:
         super().__init__(name, dims, None, (), order, origin, kind=kind)
         self.block: BlockValue | None = None
+        self.filled: tuple[tuple[Piece, ...], bool] | None = None
         self.fixed = False
 
     @property
@@ -179,9 +184,39 @@ class Units:
         """The unit of a tensor, and the enclosing loops' variables that are its first axes."""
         found = self.made.get(tensor)
         if found is None:
+            for before in self._before(tensor):
+                self.made[before] = self._tensor(before)
             found = self._tensor(tensor)
             self.made[tensor] = found
         return found
+
+    def _before(self, tensor: Tensor) -> Iterator[Made]:
+        """What a tensor is made of and no unit is yet, each after what it is made of itself: chains are long."""
+        seen: set[Tensor] = {tensor}
+        pending = [(tensor, self._parts(tensor))]
+        while pending:
+            at, parts = pending[-1]
+            part = next((p for p in parts if p not in seen and p not in self.made), None)
+            if part is not None:
+                seen.add(part)
+                pending.append((part, self._parts(part)))
+                continue
+            pending.pop()
+            if at is not tensor and isinstance(at, Made):
+                yield at
+
+    @staticmethod
+    def _parts(tensor: Tensor) -> Iterator[Made]:
+        """Executed tensors that a tensor is written over or reads, in the order in which it is rebuilt."""
+        if not isinstance(tensor, Made) or isinstance(tensor, Unit):
+            return
+        if isinstance(tensor.base, Made) and not isinstance(tensor.base, Unit):
+            yield tensor.base
+        for p in tensor.pieces:
+            for root in (*p.guards, *p.pos, p.value):
+                for n in below(root):
+                    if isinstance(n, Get) and isinstance(n.tensor, Made) and not isinstance(n.tensor, Unit):
+                        yield n.tensor
 
     def _tensor(self, tensor: Tensor) -> tuple[Tensor, tuple[Sym, ...]]:
         match tensor:

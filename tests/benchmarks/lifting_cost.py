@@ -1,0 +1,120 @@
+"""What lifting costs by the length of the program: `python tests/benchmarks/lifting_cost.py [PROFILE]`.
+
+Three shapes of straight-line programs: independent statements, chains in which each is read once, and residual chains
+in which each is read twice. The cost is the number of functions called, so the ratios are the same on any machine;
+seconds are printed beside. With PROFILE (a shape), the functions whose calls grow most between the two last lengths.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from effort import effort
+
+from spatial.lift import Facts, Table, lift
+from spatial.logos.parser import parse
+
+LENGTHS = (100, 300, 1000)
+FACTS = Facts({"n": 6}, {"x": Table((6,), "float")})
+
+
+def _loop(name: str, value: str) -> str:
+    return f"Let {name} be a new Seq of Float.\nRepeat for i from 1 to n:\n    Push {value} to {name}.\n"
+
+
+def independent(count: int) -> tuple[str, tuple[str, ...]]:
+    """Statements of the input alone, all of them results."""
+    names = tuple(f"y{k}" for k in range(count))
+    return "".join(_loop(y, f"item i of x * {k}.5") for k, y in enumerate(names)), names
+
+
+def chain(count: int) -> tuple[str, tuple[str, ...]]:
+    """Each statement sums the one before, so that none becomes part of its reader."""
+    text = "Let y0 be copy of x.\n"
+    for k in range(1, count + 1):
+        text += f"Let s{k} be 0.0.\nRepeat for i from 1 to n:\n    Set s{k} to s{k} + item i of y{k - 1}.\n"
+        text += _loop(f"y{k}", f"s{k} * item i of x")
+    return text, (f"y{count}",)
+
+
+def fused(count: int) -> tuple[str, tuple[str, ...]]:
+    """Each statement is read by the next one only, on the same box: all of them become one."""
+    text = "Let y0 be copy of x.\n" + "".join(
+        _loop(f"y{k}", f"item i of y{k - 1} + {k}.5") for k in range(1, count + 1)
+    )
+    return text, (f"y{count}",)
+
+
+def residual(count: int) -> tuple[str, tuple[str, ...]]:
+    """Each statement reads the one before twice: its items, and their sum."""
+    text = "Let y0 be copy of x.\n"
+    for k in range(1, count + 1):
+        text += f"Let s{k} be 0.0.\nRepeat for i from 1 to n:\n    Set s{k} to s{k} + item i of y{k - 1}.\n"
+        text += _loop(f"y{k}", f"item i of y{k - 1} + s{k} * item i of x")
+    return text, (f"y{count}",)
+
+
+SHAPES: dict[str, Callable[[int], tuple[str, tuple[str, ...]]]] = {
+    "independent": independent,
+    "chain": chain,
+    "fused": fused,
+    "residual": residual,
+}
+
+
+def work(shape: str, count: int) -> Callable[[], object]:
+    """The lifting of a program of so many statements, parsed already."""
+    text, results = SHAPES[shape](count)
+    program = parse(f"## Main\n{text}", f"{shape}.lg")
+
+    def run() -> object:
+        found = lift(program, FACTS, results)
+        assert found.graph is not None, found.missing
+        return found
+
+    return run
+
+
+def costs(shape: str, lengths: tuple[int, ...] = LENGTHS) -> list[int]:
+    """Functions called to lift the shape, by its length."""
+    return [effort(work(shape, n))[1] for n in lengths]
+
+
+def calls(shape: str, count: int) -> dict[str, int]:
+    """How often each function is called."""
+    profile = cProfile.Profile()
+    profile.runcall(work(shape, count))
+    stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    return {f"{Path(file).name}:{name}": row[1] for (file, _, name), row in stats.items()}
+
+
+def main(arguments: list[str]) -> None:
+    if arguments:
+        less, more = LENGTHS[-2:]
+        few, many = calls(arguments[0], less), calls(arguments[0], more)
+        grown = sorted(many, key=lambda f: more / less * few.get(f, 0) - many[f])
+        for f in grown[:25]:
+            print(f"{many[f]:10} of {few.get(f, 0):10}, x {many[f] / max(1, few.get(f, 0)):.1f}  {f}")
+        return
+    for shape in SHAPES:
+        found = costs(shape)
+        seconds: list[float] = []
+        for n in LENGTHS:
+            run, start = work(shape, n), time.perf_counter()
+            run()
+            seconds.append(time.perf_counter() - start)
+        steps = ", ".join(f"{n}: {c} calls, {s:.2f} s" for n, c, s in zip(LENGTHS, found, seconds, strict=True))
+        print(
+            f"{shape:12} {steps}; {LENGTHS[-1] / LENGTHS[0]:.0f} times the statements cost {found[-1] / found[0]:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
