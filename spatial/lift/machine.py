@@ -87,6 +87,7 @@ class Machine:
     discovering: bool = False
     order: int = 0
     kind_hints: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
+    number_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
 
     def tick(self) -> int:
         """The next place in the order of completion."""
@@ -339,7 +340,9 @@ class Machine:
                     self.note(found, span)
                 return found
             case Seq():
-                raise NotLifted(*self.no_number(value), span)
+                problem = NotLifted(*self.no_number(value), span)
+                problem.number = value.tensor if value.whole else None
+                raise problem
             case _:
                 raise NotLifted("a text, or nothing, stands where a number is wanted", "compute with numbers", span)
 

@@ -8,7 +8,7 @@ loop is no nest. The tests are those of `solve`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from spatial.lift import arith
@@ -21,7 +21,7 @@ from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_va
 from spatial.lift.machine import Access, guard_of
 from spatial.lift.rewrite import Substitution
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
-from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, combine, int_constant, integer, parts, scale
+from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, Tensor, combine, int_constant, integer, parts, scale
 
 
 class Divided(Exception):
@@ -49,7 +49,7 @@ def run_nest(ex: Runner, loop: Loop, scope: Scope, extent: int) -> None:
 
 
 def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
-    """One execution; False if a carried variable turned out a Float (noted for the next)."""
+    """One execution; False if a carried variable turned out a Float, or a number at all (noted for the next)."""
     m = ex.m
     v = Sym(loop.name or "n", extent)
     trip = integer(extent) if loop.parts else loop.trip
@@ -59,15 +59,20 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
+    entries: dict[Tensor, Value | None] = {}
     for cell in assigned_cells(loop, ex, scope):
         value = cell.value
         if isinstance(value, Node) and cell.name in steps:
             counters.append((cell, value, steps[cell.name]))
             m.assign(cell, combine(value, v, steps[cell.name]))
             continue
+        if _open(value) and (id(loop.body), cell.name) in m.number_hints:
+            value = m.scalar(value, loop.span)
         start = _stand_in(ex, cell, value, cell in pushed, loop)
         if start is None:
             continue
+        if isinstance(start, Start):
+            entries[start] = value
         if isinstance(value, Seq):
             value = Seq(whole_of(value, m.tick(), loop.span))
         if isinstance(value, Node) and value.kind == "int" and start.kind == "float":
@@ -93,6 +98,9 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     except NotLifted as problem:
         if problem.index is not None and whole:
             _check_quotients((problem.index,), v)
+        if problem.number is not None and _told(problem, entries):
+            m.number_hints |= {(id(loop.body), c.cell.name) for c in carries if c.start is problem.number}
+            return False
         raise
     finally:
         m.accesses = saved
@@ -119,6 +127,21 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     closing = Closing(v, trip, guard, outside, loop.span, carries, {}, {})
     _close(ex, closing, inside, counters)
     return True
+
+
+def _open(value: Value | None) -> bool:
+    """Whether a value is an item of a table whose rank is not known yet: a row, or a number."""
+    return isinstance(value, Seq) and bool(value.prefix) and value.dims is None
+
+
+def _told(problem: NotLifted, entries: Mapping[Tensor, Value | None]) -> bool:
+    """Whether a refusal tells that a variable the loop carries, an item that might be a row, is a number. If a loop
+    around this one carries it too, the refusal then names that loop's stand-in."""
+    entry = entries.get(problem.number) if problem.number is not None else None
+    if isinstance(entry, Seq) and entry.whole and isinstance(entry.tensor, Start):
+        problem.number = entry.tensor
+        return False
+    return _open(entry)
 
 
 def _run_inner(ex: Runner, loop: Loop, scope: Scope, v: Sym) -> None:

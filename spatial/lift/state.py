@@ -30,6 +30,8 @@ class NotLifted(Exception):
         """The loop is no nest because of what it carries; as a block it may yet lift."""
         self.index: Node | None = None
         """The index, from 0, that is not proved in range."""
+        self.number: Tensor | None = None
+        """The sequence that stands where a number is wanted."""
         self.final = False
         """No other reading of the loop would help: an index out of range stays one."""
 

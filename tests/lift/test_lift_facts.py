@@ -131,3 +131,22 @@ Repeat for step from 1 to 9:
     graph = graph_of(clamped.replace("min(9,", "max(-9, min(9,").replace("of q) to", "of q)) to"), facts)
     ((_, y),) = graph.results
     assert graph.tensors[y].range == (-9, 9)
+
+
+def test_a_sum_that_starts_at_an_item_of_a_weight() -> None:
+    """Whether the item is a row or a number shows only as the loops add to it; what follows still tells shapes."""
+    source = """## To moved (x: Seq of Float, b: Seq of Float) -> Seq of Float:
+    Let out be a new Seq of Float.
+    Repeat for j from 1 to n:
+        Let t be item j of b.
+        Repeat for i from 1 to n:
+            Repeat for k from 1 to i:
+                Set t to t + item i of x * k.
+        Push t to out.
+    Return out.
+
+## Main
+Let y be moved(moved(moved(x, a), b), c).
+"""
+    facts = Facts({"n": 4}, {"x": Table((4,), "float")}, ("a", "b", "c"))
+    agree(source, facts, {name: floats(n, 4) for n, name in enumerate("xabc")})
