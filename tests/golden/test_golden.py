@@ -48,10 +48,26 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+ALONE = """
+import os, sys
+shut = [os.path.realpath(p) + os.sep for p in sys.argv.pop(1).split(os.pathsep)]
+def guard(event, args):
+    if event in ("open", "os.listdir", "os.scandir") and isinstance(args[0], (str, bytes, os.PathLike)):
+        path = os.path.realpath(os.fsdecode(args[0])) + os.sep
+        if any(path.startswith(s) for s in shut):
+            raise SystemExit(f"out of reach: {path}")
+sys.addaudithook(guard)
+from spatial.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+SHUT = os.pathsep.join(str(ROOT / part) for part in ("artifacts", "deployments", "targets"))
+"""Store, model file, sources and targets: a process that opens anything there ends."""
+
+
 def spatial(folder: Path, *arguments: str) -> str:
-    """What a command prints in a fresh process; it must succeed."""
+    """What a command prints in a fresh process that reaches the copied folder alone; it must succeed."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("SPATIAL_")}
-    command = [sys.executable, "-m", "spatial", *arguments]
+    command = [sys.executable, "-c", ALONE, SHUT, *arguments]
     run = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     return run.stdout
@@ -80,6 +96,13 @@ def held_to(found: npt.NDArray[np.float64], figures: dict[str, Any]) -> None:
     assert abs(best + np.log(np.exp(found - best).sum()) - figures["logsumexp"]) < LOGITS
     assert abs(found.mean() - figures["mean"]) < LOGITS
     assert abs(np.sqrt((found**2).sum()) - figures["l2"]) < LOGITS * np.sqrt(found.size)
+
+
+def test_what_is_out_of_reach_is_out_of_reach(alone: Path) -> None:
+    command = [sys.executable, "-c", ALONE, SHUT, "check", str(PUBLISHED)]
+    run = subprocess.run(command, cwd=alone, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 1
+    assert "out of reach" in run.stderr
 
 
 def test_the_checker_accepts_what_is_published(alone: Path) -> None:
