@@ -14,7 +14,8 @@ of them. In reading order:
     nests, blocks            a loop as a nest of independent iterations, or as a block of instances
     repeats, stores          the choice between the two; writes of items and rows
     execute                  the language's statements
-    carries, reductions, combine, close_*    what a loop leaves in the variables it carries
+    reductions, rescaled     sums, products, maxima; sums kept relative to a running maximum
+    carries, combine, running, close_*    what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
     boxes, inside, emit      canonical boxes; the last range check; records and numbers
     lifter                   the way through: `lift`

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spatial.lift.bounds import at_least_zero
+from spatial.lift.rescaled import Running
 from spatial.lift.state import Cell, NotLifted, Seq, Site, Value
 from spatial.lift.values import Node, Start, Sym, Tensor, int_constant, integer, plus
 from spatial.logos.syntax import NO_SPAN, Span
@@ -49,6 +50,8 @@ class Closing:
     carries: list[Carry]
     nodes: dict[Sym, Node]
     tensors: dict[Tensor, Tensor]
+    running: dict[Sym, Running] = field(default_factory=dict[Sym, Running])
+    """Its running maxima, by their stand-ins."""
 
     @property
     def last(self) -> Node | None:

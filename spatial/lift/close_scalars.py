@@ -9,9 +9,17 @@ from spatial.lift.bounds import at_least_zero
 from spatial.lift.carries import Carry, Closing
 from spatial.lift.combine import combined
 from spatial.lift.reductions import Term, match
+from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
+from spatial.lift.running import find_running, part_of, rescaled_total
 from spatial.lift.state import NotLifted, Poison, Seq
 from spatial.lift.values import TRUE, Get, Lin, Node, Op, Sym, constant, fold, free_of, integer, plus
+
+_REDUCE = "write it as a sum, product, maximum or minimum of terms that do not depend on it"
+_RESCALE = (
+    "a sum kept relative to a running maximum is s * exp(best - next) + g * exp(u - next), best and next being the "
+    "maximum before and after the iteration, and g and u free of both"
+)
 
 
 def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
@@ -23,31 +31,41 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
         k.exit = change.node(k.exit)
     paired: set[int] = set()
     terms: dict[int, Term] = {}
+    relative: dict[int, Rescaled] = {}
+    find_running(c)
     for k in open_:
         assert isinstance(k.exit, Node) and isinstance(k.start, Sym)
         if k.start in k.exit.free:
             term = match(k.exit, k.start)
             if term is not None:
                 terms[id(k)] = term
+            elif (part := part_of(c, k.exit, k.start)) is not None:
+                relative[id(k)] = part
     for k in open_:
         if id(k) not in terms:
             best = next((b for b in open_ if id(b) in terms and _is_pair(k, b, terms[id(b)])), None)
             if best is not None:
                 _close_pair(k, best, terms[id(best)], c)
                 paired.add(id(k))
-    _check_apart(open_, paired, terms, c)
+    _check_apart(open_, paired, terms, relative, c)
     for k in open_:
         assert isinstance(k.exit, Node) and isinstance(k.entry, Node)
         if id(k) in paired:
             continue
-        if id(k) in terms:
+        if isinstance(k.start, Sym) and k.start in c.running:
+            k.final = c.running[k.start].final
+        elif id(k) in terms:
             k.final = combined(c, k, k.entry, change, terms[id(k)])
+        elif id(k) in relative:
+            k.final = rescaled_total(c, k, k.entry, change, relative[id(k)])
         elif k.start not in k.exit.free:
             k.final = _last(k, c)
         k.closed = True
 
 
-def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term], c: Closing) -> None:
+def _check_apart(
+    open_: list[Carry], paired: set[int], terms: Mapping[int, Term], relative: Mapping[int, Rescaled], c: Closing
+) -> None:
     """No variable is computed from what another was in the iteration before."""
     starts = frozenset(k.start for k in open_ if isinstance(k.start, Sym))
     for k in open_:
@@ -58,20 +76,23 @@ def _check_apart(open_: list[Carry], paired: set[int], terms: Mapping[int, Term]
         free = k.exit.free
         if term is not None:
             free = free_of((term.value, *term.guards))
+        elif id(k) in relative:
+            part = relative[id(k)]
+            free = free_of((part.value, *part.guards)) - {part.best.start}
         used = starts & free
         if used:
             name = next(o.cell.name for o in open_ if o.start in used)
             whose = "it" if name == k.cell.name else f'"{name}"'
             problem = NotLifted(
                 f'"{k.cell.name}" is computed from what {whose} was in the iteration before: a recurrence',
-                "write it as a sum, product, maximum or minimum of terms that do not depend on it",
+                _RESCALE if k.exit.kind == "float" and c.running.keys() & k.exit.free else _REDUCE,
                 k.span,
                 binder=k.cell.name,
             )
             problem.carried = True
             raise problem
     for other in c.carries:
-        value = other.exit
+        value = other.final if other.closed else other.exit
         if isinstance(value, Seq) and starts & value.tensor.free:
             name = next(o.cell.name for o in open_ if o.start in value.tensor.free)
             raise NotLifted(

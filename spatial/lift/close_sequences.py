@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.carries import Carry, Closing, length_of
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
 from spatial.lift.reductions import Term, match
+from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
-from spatial.lift.solve import can_meet, element, injective, renamed
+from spatial.lift.running import part_of, rescaled_total
+from spatial.lift.solve import can_meet, element, injective, made_of, renamed
 from spatial.lift.state import NotLifted, Poison, Seq, whole_of
 from spatial.lift.values import (
     TRUE,
@@ -29,7 +32,7 @@ from spatial.lift.values import (
     plus,
     scale,
 )
-from spatial.lift.walk import reads_below
+from spatial.lift.walk import below, reads_below
 from spatial.lift.writes import put
 
 
@@ -40,7 +43,7 @@ class Written:
     carry: Carry
     start: Start
     exit: Made
-    terms: dict[Piece, Term] = field(default_factory=dict[Piece, Term])
+    terms: dict[Piece, Term | Rescaled] = field(default_factory=dict[Piece, Term | Rescaled])
     selves: set[Get] = field(default_factory=set[Get])
     after: set[Start] = field(default_factory=set[Start])
     """Sequences whose version after the loop its pieces read."""
@@ -93,17 +96,43 @@ def _overlap(k: Carry, c: Closing) -> NotLifted:
 
 
 def _written(k: Carry, start: Start, exit: Made, c: Closing) -> Written:
+    apart = k.growth or all(any(c.v in i.free for i in p.pos) for p in exit.pieces)
+    if not apart and any(start in p.value.free for p in exit.pieces):
+        pieces = tuple(_opened(p, start) for p in exit.pieces)
+        exit = Made(exit.name, exit.dims or (), exit.base, pieces, exit.order, exit.origin, exit.length)
+        k.exit = Seq(exit)
     w = Written(k, start, exit)
     for p in exit.pieces:
         if k.growth or any(c.v in i.free for i in p.pos):
             continue
         own = get(start, p.pos)
         if own in reads_below((p.value,), frozenset((start,))):
-            term = match(p.value, own)
+            term = match(p.value, own) or (None if p.ordered else part_of(c, _all_of(p, own), own))
             if term is not None and isinstance(own, Get):
                 w.terms[p] = term
                 w.selves.add(own)
     return w
+
+
+def _opened(p: Piece, start: Start) -> Piece:
+    """The piece, what it reads at its own place of versions made on the way (by an inner loop, by a branch) looked
+    through."""
+    value = p.value
+    while True:
+        reads = {n: made_of(n) for n in below(value) if isinstance(n, Get) and start in n.free and n.index == p.pos}
+        reads = {n: made for n, made in reads.items() if made is not n}
+        if not reads:
+            break
+        value = Substitution({}, None, reads).node(value)
+    return p if value is p.value else Piece(p.vars, p.guards, p.pos, value, p.ordered)
+
+
+def _all_of(p: Piece, own: Node) -> Node:
+    """What an iteration leaves of an item, its guards included."""
+    value = p.value
+    for g in p.guards:
+        value = arith.select(g, value, own)
+    return value
 
 
 def _nodes_of(w: Written) -> Iterable[Node]:
@@ -229,12 +258,14 @@ def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
 def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: Tensor) -> Piece:
     """`y[p] = y[p] op e` over the iterations."""
     term = w.terms[p]
+    own = element(entry, p.pos, c.known)
+    if isinstance(term, Rescaled):
+        return Piece(p.vars, (), p.pos, rescaled_total(c, w.carry, own, change, term))
     if p.guards and any(c.v in g.free for g in p.guards):
-        term = Term(term.op, term.value, (*term.guards, *p.guards), term.test, term.strict)
+        term = replace(term, guards=(*term.guards, *p.guards))
         guards: tuple[Node, ...] = ()
     else:
         guards = p.guards
-    own = element(entry, p.pos, c.known)
     value = combined(c, w.carry, own, change, term)
     return Piece(p.vars, tuple(change.node(g) for g in guards), p.pos, value)
 

@@ -27,7 +27,7 @@ from spatial.lift.values import (
     raw_op,
     scale,
 )
-from spatial.lift.walk import below
+from spatial.lift.walk import alike, below
 
 _WORST = {"max": -math.inf, "min": math.inf}
 
@@ -38,7 +38,7 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     value = change.node(term.value)
     v = c.v
     free = free_of((value, *guards))
-    peeled = _peeled(c, entry, value, guards)
+    peeled = _peeled(c, entry, value, guards) if term.sure else None
     if peeled is not None:
         v, value, guards = peeled
         return fold(term.op, (v,), guards, value, k.order, k.site)
@@ -46,7 +46,7 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     if v not in free and term.op == "sum" and value.kind == "int" and times is not None and not guards:
         return combine(entry, scale(value, times)) if entry.kind == "int" else arith.add(entry, scale(value, times))
     if term.op in ("max", "min"):
-        sure = c.runs and len(guards) == (c.guard is not TRUE)
+        sure = term.sure and c.runs and len(guards) == (c.guard is not TRUE)
         if sure and (constant(entry) == _WORST[term.op] or _repeats(c, entry, value)):
             return _folded(c, k, term.op, value, guards)
         if sure:
@@ -70,9 +70,7 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     return arith.sub(entry, total) if negative else arith.add(entry, total)
 
 
-def _folded(
-    c: Closing, k: Carry, op: str, value: Node, guards: tuple[Node, ...], init: Node | None = None
-) -> Node:
+def _folded(c: Closing, k: Carry, op: str, value: Node, guards: tuple[Node, ...], init: Node | None = None) -> Node:
     """The fold over the loop's iterations, counted from the other end where fewer indices are then known only at run
     time: a counter that falls from a run-time number to a constant."""
     if c.guard is not TRUE:
@@ -91,7 +89,7 @@ def _run_time(v: Sym, nodes: tuple[Node, ...]) -> int:
 
 def _repeats(c: Closing, entry: Node, value: Node) -> bool:
     """Whether a maximum starts from its first term."""
-    return Substitution({c.v: ZERO}).node(value) is entry
+    return alike(Substitution({c.v: ZERO}).node(value), entry)
 
 
 def _peeled(
@@ -102,7 +100,7 @@ def _peeled(
         return None
     if constant(entry) is not None or not at_least_zero(c.trip, c.known):
         return None  # a negative count would leave out the first term too
-    if Substitution({c.v: integer(-1)}).node(value) is not entry:
+    if not alike(Substitution({c.v: integer(-1)}).node(value), entry):
         return None
     longer = Sym(c.v.name, c.v.extent + 1)
     change = Substitution({c.v: plus(longer, -1)})

@@ -124,10 +124,11 @@ class Hoister:
 
     def fold(self, node: Fold, box: frozenset[Sym], unit: Unit) -> Node:
         """A reduction, its own parts hoisted; one inside another stands alone."""
-        inner = frozenset(node.vars) | frozenset(axes_of(node, box))
+        outer = axes_of(node, box)
+        inner = frozenset(node.vars) | outer
 
-        def part(value: Node) -> Node:
-            return self.nested(self.value(value, inner, unit, top=True), inner, unit)
+        def part(value: Node, box: frozenset[Sym] = inner) -> Node:
+            return self.nested(self.value(value, box, unit, top=True), box, unit)
 
         return fold(
             node.op,
@@ -137,7 +138,7 @@ class Hoister:
             node.order,
             node.origin,
             part(node.arg) if node.arg is not None else None,
-            self.value(node.init, frozenset(axes_of(node, box)), unit, top=True) if node.init is not None else None,
+            part(node.init, outer) if node.init is not None else None,
         )
 
     def nested(self, node: Node, box: frozenset[Sym], unit: Unit) -> Node:

@@ -20,6 +20,7 @@ from spatial.lift.close_sequences import close_sequences
 from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value
 from spatial.lift.machine import Access, guard_of
 from spatial.lift.rewrite import Substitution
+from spatial.lift.running import find_running
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
 from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, Tensor, combine, int_constant, integer, parts, scale
 
@@ -216,6 +217,7 @@ def _close(ex: Runner, c: Closing, inside: Sequence[Access], counters: Sequence[
                 carry.exit = Seq(change.tensor(carry.exit.tensor), tuple(change.node(p) for p in carry.exit.prefix))
             case _:
                 pass
+    find_running(c)
     reads = close_sequences(ex.m, c)
     close_scalars(c, reads)
     for carry in c.carries:

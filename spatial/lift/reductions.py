@@ -7,10 +7,10 @@ leave the value alone (guards). Only reassociation is allowed; nothing is distri
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spatial.lift import arith
-from spatial.lift.values import Lin, Node, Op, combine, linear, parts, raw_op
+from spatial.lift.values import Fold, Lin, Node, Op, combine, fold, linear, parts, raw_op
 from spatial.lift.walk import children
 
 
@@ -19,7 +19,8 @@ class Term:
     """One iteration's part: `op` of the carried value and `value`, where `guards` hold.
 
     `test`: of a maximum or minimum spelled as a branch, the condition under which `value` is taken; `strict`: whether
-    an equal value leaves the carried one alone.
+    an equal value leaves the carried one alone. `sure`: whether there is a value wherever the guards hold: a maximum
+    over terms of which none may take part has none by itself.
     """
 
     op: str
@@ -27,18 +28,20 @@ class Term:
     guards: tuple[Node, ...] = ()
     test: Node | None = None
     strict: bool = True
+    sure: bool = True
 
 
 def match(exit: Node, start: Node) -> Term | None:
     """The term of a reduction, or None; `start` does not occur in it."""
     for attempt in (_sum, _product, _extreme):
         found = attempt(exit, start)
-        if found is not None and not _occurs(start, found.value) and not any(_occurs(start, g) for g in found.guards):
+        if found is not None and not occurs(start, found.value) and not any(occurs(start, g) for g in found.guards):
             return found
     return None
 
 
-def _occurs(start: Node, node: Node) -> bool:
+def occurs(start: Node, node: Node) -> bool:
+    """Whether an expression has `start` in it."""
     if not start.free <= node.free:
         return False
     pending, seen = [node], set[int]()
@@ -53,7 +56,8 @@ def _occurs(start: Node, node: Node) -> bool:
     return False
 
 
-def _branch(exit: Node) -> tuple[Node, Node, Node] | None:
+def branch(exit: Node) -> tuple[Node, Node, Node] | None:
+    """The condition and the two sides of a selection."""
     match exit:
         case Op(fn="select", args=(c, a, b)):
             return c, a, b
@@ -64,9 +68,9 @@ def _branch(exit: Node) -> tuple[Node, Node, Node] | None:
 
 
 def _sum(exit: Node, start: Node) -> Term | None:
-    branch = _branch(exit)
-    if branch is not None:
-        return _guarded(branch, start, _sum)
+    parted = branch(exit)
+    if parted is not None:
+        return _guarded(parted, start, _sum)
     if exit.kind == "int":
         _, terms = parts(exit)
         if dict(terms).get(start) != 1:
@@ -89,7 +93,7 @@ def _peel(node: Node, start: Node) -> Node | None:
                     return arith.add(inner, other) if inner is not None else None
         case Op(fn="sub", args=(a, b)):
             if a is start:
-                return _negative(b)
+                return negative(b)
             inner = _peel(a, start)
             return arith.sub(inner, b) if inner is not None else None
         case _:
@@ -97,14 +101,15 @@ def _peel(node: Node, start: Node) -> Node | None:
     return None
 
 
-def _negative(a: Node) -> Node:
+def negative(a: Node) -> Node:
+    """`-a`, as what is subtracted adds."""
     return raw_op("neg", (a,), a.kind)
 
 
 def _product(exit: Node, start: Node) -> Term | None:
-    branch = _branch(exit)
-    if branch is not None:
-        return _guarded(branch, start, _product)
+    parted = branch(exit)
+    if parted is not None:
+        return _guarded(parted, start, _product)
     match exit:
         case Op(fn="mul", args=(a, b)):
             for one, other in ((a, b), (b, a)):
@@ -118,13 +123,13 @@ def _product(exit: Node, start: Node) -> Term | None:
     return None
 
 
-def _guarded(branch: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
-    c, a, b = branch
+def _guarded(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
+    c, a, b = parted
     for guard, changed, kept in ((c, a, b), (arith.negate(c), b, a)):
         if kept is start:
             found = inner(changed, start)
             if found is not None:
-                return Term(found.op, found.value, (guard, *found.guards), found.test, found.strict)
+                return replace(found, guards=(guard, *found.guards))
     return None
 
 
@@ -136,15 +141,18 @@ def _extreme(exit: Node, start: Node) -> Term | None:
                     return Term(fn, other)
                 if start.free <= one.free:
                     inner = _extreme(one, start)
-                    if inner is not None and inner.op == fn and inner.test is None and not inner.guards:
+                    if inner is not None and inner.op == fn and inner.test is None and not inner.guards and inner.sure:
                         return Term(fn, arith.extreme(fn, inner.value, other))
             return None
+        case Fold(op=("max" | "min") as op, arg=None, init=first) if first is start:
+            terms = fold(op, exit.vars, exit.guards, exit.value, exit.order, exit.origin)
+            return Term(op, terms, sure=False)
         case _:
             pass
-    branch = _branch(exit)
-    if branch is None:
+    parted = branch(exit)
+    if parted is None:
         return None
-    c, a, b = branch
+    c, a, b = parted
     for condition, taken, kept in ((c, a, b), (arith.negate(c), b, a)):
         if kept is start:
             order = compares(condition, start, taken)
@@ -154,13 +162,13 @@ def _extreme(exit: Node, start: Node) -> Term | None:
                 case Op(fn="and", args=(x, y)):
                     for guard, test in ((x, y), (y, x)):
                         order = compares(test, start, taken)
-                        if order is not None and not _occurs(start, guard):
+                        if order is not None and not occurs(start, guard):
                             return Term("max" if order > 0 else "min", taken, (guard,), condition, abs(order) == 2)
                 case _:
                     pass
             found = _extreme(taken, start)
             if found is not None:
-                return Term(found.op, found.value, (condition, *found.guards), found.test, found.strict)
+                return replace(found, guards=(condition, *found.guards))
     return None
 
 

@@ -15,6 +15,7 @@ from spatial.lift.arith import floordiv
 from spatial.lift.bounds import Bounds, at_least_zero, bounds, guard_forms
 from spatial.lift.rewrite import Substitution
 from spatial.lift.values import (
+    Get,
     Made,
     Node,
     Piece,
@@ -286,6 +287,21 @@ def element(tensor: Tensor, index: tuple[Node, ...], guards: Sequence[Node] = ()
             break
         tensor = tensor.base
     return get(tensor, index)
+
+
+def made_of(node: Node) -> Node:
+    """An item of a sequence the program made, as the expression it was made of, where it is known which."""
+    while isinstance(node, Get) and isinstance(node.tensor, Made):
+        for p in reversed(node.tensor.pieces):
+            point = None if p.ordered else lands(p, node.index)
+            if point is not None:
+                node = Substitution(point).node(p.value)
+                break
+            if meet(p, node.index):
+                return node
+        else:
+            return node
+    return node
 
 
 def covers(pieces: Sequence[Piece], dims: Sequence[int | None]) -> bool:

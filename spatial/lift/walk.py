@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from spatial.lift.values import Fold, Get, Lin, Made, Node, Op, Symbol, Tensor
+from spatial.lift.values import Fold, Get, Lin, Made, Node, Op, Sym, Symbol, Tensor
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -69,3 +69,34 @@ def below(node: Node) -> Iterator[Node]:
         seen.add(id(n))
         yield n
         pending += children(n)
+
+
+def alike(a: Node, b: Node) -> bool:
+    """Whether two expressions are one but for what the variables of their reductions are called."""
+    return _alike(a, b, {}, set())
+
+
+def _alike(a: Node, b: Node, called: dict[Symbol, Node], seen: set[tuple[Node, Node]]) -> bool:
+    if a is b and not (called.keys() & a.free or a.free.intersection(called.values())):
+        return True
+    if (isinstance(a, Sym) and called.get(a) is b) or (a, b) in seen:
+        return True
+    match a, b:
+        case Lin(), Lin():
+            same = a.const == b.const and [c for _, c in a.terms] == [c for _, c in b.terms]
+        case Op(), Op():
+            same = a.fn == b.fn and a.kind == b.kind
+        case Get(), Get():
+            same = a.tensor is b.tensor and not (called.keys() & a.tensor.free)
+        case Fold(), Fold():
+            same = a.op == b.op and [v.extent for v in a.vars] == [v.extent for v in b.vars]
+            same = same and (a.arg is None, a.init is None) == (b.arg is None, b.init is None)
+            called |= dict(zip(a.vars, b.vars, strict=False))
+        case _:
+            return False
+    first, second = children(a), children(b)
+    same = same and len(first) == len(second)
+    same = same and all(_alike(x, y, called, seen) for x, y in zip(first, second, strict=True))
+    if same:
+        seen.add((a, b))
+    return same

@@ -46,7 +46,7 @@ def inputs(seed: int) -> dict[str, Array]:
 def test_the_page_has_both_kinds() -> None:
     assert len(LIFTED) >= 10
     assert len(REFUSED) >= 8
-    assert len(SAME) == 1
+    assert len(SAME) >= 2
 
 
 @pytest.mark.parametrize("source", LIFTED, ids=range(len(LIFTED)))
