@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from spatial.lift import arith
-from spatial.lift.bounds import at_least_zero, is_affine
+from spatial.lift.bounds import at_least_zero, decided, is_affine
 from spatial.lift.carries import Carry, Closing
 from spatial.lift.reductions import Term
 from spatial.lift.rewrite import Substitution
@@ -46,7 +46,8 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     if v not in free and term.op == "sum" and value.kind == "int" and times is not None and not guards:
         return combine(entry, scale(value, times)) if entry.kind == "int" else arith.add(entry, scale(value, times))
     if term.op in ("max", "min"):
-        sure = term.sure and c.runs and len(guards) == (c.guard is not TRUE)
+        first = Substitution({v: ZERO})
+        sure = term.sure and c.runs and all(decided(first.node(g), c.known) for g in guards)
         if sure and (constant(entry) == _WORST[term.op] or _repeats(c, entry, value)):
             return _folded(c, k, term.op, value, guards)
         if sure:
