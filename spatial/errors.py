@@ -116,3 +116,8 @@ def one_of(words: Sequence[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 statement`, `3 statements`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from spatial.errors import Bug, Refused, SpatialError, Unsupported
+from spatial.errors import Bug, Refused, SpatialError, Unsupported, counted
 from spatial.graph.settle import settle
 from spatial.ir import graph as g
 from spatial.ir.body import Body
@@ -51,7 +51,8 @@ class Options:
 class ProgramLowering:
     """What became of a program: counts always, the program only where every statement was lowered and composed.
 
-    `kinds`: sections by kind, block instances counted; `views`, `fills_made`: statements that became views and
+    `missing`: statements refused for a reason of their own; `depending`: those that read what is missing. `kinds`:
+    sections by kind, block instances counted; `views`, `fills_made`: statements that became views and
     constants; `fills`: (IR tensor, graph tensor) of each constant; `planned`: distinct sections planned here.
     """
 
@@ -66,6 +67,7 @@ class ProgramLowering:
     views: int = 0
     fills: tuple[tuple[str, int], ...] = ()
     planned: int = 0
+    depending: tuple[g.Missing, ...] = ()
 
     def whole(self) -> Program | None:
         """The program, or None where the lowering is partial."""
@@ -80,27 +82,25 @@ class ProgramLowering:
         return program
 
     def refusal(self) -> str:
-        """The fraction lowered, up to `NAMED` missing statements by name, and how many more there are."""
+        """The fraction lowered, up to `g.NAMED` missing statements by name, how many more, and what depends on them."""
         if not self.statements:
-            return "the source has no statement that computes a tensor, so there is nothing to lower"
-        if not self.missing:
+            return NOTHING
+        if self.lowered == self.statements:
+            why = "".join(f": {m.why}" for m in self.missing)
             return (
                 f"lowered {self.lowered} of {self.statements} statements into {self.sections} sections, which did not "
-                "compose to one program"
+                f"compose to one program{why}"
             )
-        named = [f"{_place(m)}`{m.binder}` ({m.kind}): {m.why}" for m in self.missing[:NAMED]]
-        more = len(self.missing) - NAMED
+        named = [f"{_place(m)}`{m.binder}` ({m.kind}): {m.why}" for m in self.missing[: g.NAMED]]
+        more = len(self.missing) - g.NAMED
         tail = [f"and {more} more"] if more > 0 else []
-        if not self.lowered:
-            lifted = self.statements - len(self.missing)
-            return f"lifted {lifted} of {self.statements} statements, lowered none; not lifted: " + "; ".join(
-                named + tail
-            )
+        if self.depending:
+            tail.append(f"{counted(len(self.depending), 'statement')} more read what is missing")
         return f"lowered {self.lowered} of {self.statements} statements; not lowered: " + "; ".join(named + tail)
 
 
-NAMED = 6
-"""How many missing statements a refusal names before it counts the rest."""
+NOTHING = "the source has no statement that computes a tensor, so there is nothing to lower"
+"""What a source without tensor statements earns: never an empty program."""
 
 
 def _place(m: g.Missing) -> str:
@@ -117,7 +117,8 @@ class Lowering:
     tables: frozenset[str]
     done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
-    missing: list[g.Missing] = field(default_factory=list[g.Missing])
+    missing: list[tuple[int, g.Missing]] = field(default_factory=list[tuple[int, g.Missing]])
+    """What is refused, each with the number of its statement in the graph."""
     planned: int = 0
 
     def sections(self, statement: g.Statement, origin: g.Origin | None, number: int, times: int) -> list[Section]:
@@ -132,8 +133,8 @@ class Lowering:
         except (Refused, Unsupported) as e:
             first = e.problems[0]
             why = "; ".join(part for p in e.problems for part in (p.what, p.why) if part)
-            name, file, line, column = ("", "", 0, 0) if origin is None else _where(origin)
-            self.missing.append(g.Missing(number, name, kind, why, first.mend, file, line, column))
+            place, name, file, line, column = (number, "", "", 0, 0) if origin is None else _where(origin)
+            self.missing.append((number, g.Missing(place, name, kind, why, first.mend, file, line, column)))
             return []
         self.kinds[kind] += times * len(parts)
         return [
@@ -193,21 +194,23 @@ def _operand(bind: OperandBind) -> Operand:
     return Operand(bind.tensor, bind.origin.const, bind.origin.coef("b"), bind.slices, bind.mode)
 
 
-def _where(origin: g.Origin) -> tuple[str, str, int, int]:
-    return origin.name, origin.file, origin.line, origin.column
+def _where(origin: g.Origin) -> tuple[int, str, str, int, int]:
+    return origin.statement, origin.name, origin.file, origin.line, origin.column
 
 
 def lower(
     lifted: g.Lifted, tables: Mapping[str, TableLayout], target: Target, options: Options | None = None
 ) -> ProgramLowering:
-    """Lower a lifted program under the agreed layouts of its tables.
+    """Lower a lifted program under the agreed layouts of its tables; where it is lifted in part, that part, for the
+    counts.
 
     Never raises for a statement that cannot be lowered: it is listed as missing. Raises only for faults of ours.
     """
     options = options or Options()
-    graph = lifted.graph
+    graph = lifted.graph or lifted.partial
     if graph is None:
-        return ProgramLowering(None, lifted.statements, 0, 0, lifted.missing, (), ())
+        nothing = ProgramLowering(None, lifted.statements, 0, 0, lifted.missing, (), ())
+        return replace(nothing, depending=lifted.depending)
     graph = settle(graph)
     numbers = {owner: number for number, owner in enumerate(_owners(graph))}
     number = len(numbers)
@@ -225,11 +228,14 @@ def lower(
         for statement, owner in zip(body, owners, strict=True):
             source = numbers.get(owner, number)
             groups[-1][1].extend(work.sections(statement, origins.get(owner), source, block.trip if block else 1))
-    missing = tuple({m.statement: m for m in reversed(work.missing)}.values())[::-1] + lifted.missing
+    missing = tuple(dict(reversed(work.missing)).values())[::-1] + lifted.missing
     sections = sum(work.kinds.values())
     tensors = {n: _tensor(graph, n, work.stored[n]) for n in range(len(graph.tensors))}
     program = None
-    if not missing and lifted.statements:
+    refused = len(missing) + len(lifted.depending)
+    if not lifted.statements:
+        missing = (g.Missing(0, "", "nothing", NOTHING),)
+    elif not refused and lifted.graph is not None:
         try:
             program = _compose(graph, groups, tensors, target, options)
         except SpatialError as e:
@@ -240,7 +246,7 @@ def lower(
     return ProgramLowering(
         program,
         lifted.statements,
-        lifted.statements - len(missing),
+        lifted.statements - refused,
         sections,
         missing,
         tuple(name for name, _, _ in graph.state),
@@ -249,6 +255,7 @@ def lower(
         lifted.views,
         fills,
         work.planned,
+        lifted.depending,
     )
 
 

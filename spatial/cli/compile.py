@@ -12,44 +12,30 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spatial.build.deployment import Deployment
+from spatial.cli.jobs import Job, job_of
 from spatial.cli.output import print_json
-from spatial.cli.places import folders, named_program, source_text, target_of
-from spatial.errors import EnvironmentFault, Unsupported, UsageError, nearest
+from spatial.errors import EnvironmentFault, Refused, Unsupported
 
 if TYPE_CHECKING:
     from spatial.ir.body import Body
     from spatial.ir.graph import Lifted
     from spatial.ir.program import Program
     from spatial.lowering import ProgramLowering
-    from spatial.select.layouts import TableLayout
     from spatial.target import Target
-
-
-@dataclass
-class Job:
-    """A lifted program, how its tables are laid out, its chip, and what is assumed of its inputs."""
-
-    lifted: Lifted
-    tables: Mapping[str, TableLayout]
-    target: Target
-    assume: tuple[str, ...] = ()
-    templates: list[tuple[Body, Body]] = field(default_factory=list["tuple[Body, Body]"])
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile."""
+    from spatial.build.steps.missing import problems_of
     from spatial.lowering import Options, lower
 
     if options.tp is not None:
         raise Unsupported("tensor parallelism is not supported by this version", "", "leave out --tp")
-    named = named_program(options)
-    job = _single(options) if named is None else _of_deployment(options, *named)
+    job = job_of(options)
     kept = job.templates
     asked = Options(assume=job.assume, keep=lambda template, body: kept.append((template, body)))
     lowering = lower(job.lifted, job.tables, job.target, asked)
@@ -62,61 +48,11 @@ def run(options: argparse.Namespace) -> int:
     for line in _more(options, job):
         print(line, file=sys.stderr if options.json else sys.stdout)
     if program is None:
-        print(f"error: {lowering.refusal()}", file=sys.stderr)
-        return 1
+        told = problems_of("lowered", lowering.lowered, lowering.statements, lowering.missing, lowering.depending)
+        raise Refused(told)
     if options.out is not None:
         _write(options.out, program)
     return 0
-
-
-# ---------------------------------------------------------------- what is compiled
-
-
-def _single(options: argparse.Namespace) -> Job:
-    from spatial.lift import Facts, lift, used_names
-    from spatial.logos.parser import parse_files
-    from spatial.select.layouts import Request, agree
-
-    if options.target is None:
-        raise UsageError("no target", "a single source names no chip", "say which with --target")
-    target = target_of(options)
-    source, facts = parse_files([source_text(options)]), Facts(options.size, open_inputs=True)
-    read = used_names(source, facts).sizes
-    for name in options.size:
-        if name not in read:
-            raise UsageError(
-                f"the source reads no size {name}", nearest(name, read), "leave it out, or spell it as there"
-            )
-    lifted = lift(source, facts, options.results)
-    if lifted.graph is None:
-        return Job(lifted, {}, target)
-    stored = dict.fromkeys(options.q8, "q8_0")
-    request = Request(stored, None if options.dense is None else frozenset(options.dense))
-    names = {t.name for t in lifted.graph.tensors if t.name}
-    for name in (*options.q8, *(options.dense or ())):
-        if name not in names:
-            raise UsageError(f"the source reads no table {name}", f"it reads {', '.join(sorted(names)) or 'none'}")
-    return Job(lifted, agree({options.source: lifted.graph}, request, target), target)
-
-
-def _of_deployment(options: argparse.Namespace, deployment: Deployment, program: str) -> Job:
-    from spatial.build.pipeline import Pipeline
-    from spatial.build.steps.agree import table_of
-    from spatial.build.workshop import Workshop
-    from spatial.ir import wire
-    from spatial.ir.graph import Graph, Lifted
-
-    given = [f"--{name}" for name in ("target", "size", "results", "q8", "dense") if getattr(options, name)]
-    if given:
-        raise UsageError(f"{' and '.join(given)} beside a deployment", "its spec says all that", "change the spec")
-    pipeline = Pipeline(Workshop(folders(options)), deployment)
-    store = pipeline.shop.store
-    action = pipeline.lower(program)
-    lifted = pipeline.get(pipeline.lift(program))
-    graph = wire.unpack(store.get(lifted["graph"]), Graph)
-    side = replace(wire.unpack(store.get(lifted["side"]), Lifted), graph=graph)
-    tables = {name: table_of(name, row) for name, row in action.params["rows"].items()}  # type: ignore[attr-defined]
-    return Job(side, tables, pipeline.target(), tuple(action.params["assume"]))  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- what is told

@@ -214,7 +214,8 @@ class Graph:
 class Origin:
     """Where a statement stands in the source, for messages: file, line, column, and what the source calls it.
 
-    `node`: position among the graph's nodes; `inner`: position in a block's body (-1: not in a block).
+    `node`: position among the graph's nodes; `inner`: position in a block's body (-1: not in a block); `statement`:
+    the source's statement, counted from 0 in the order of the text.
     """
 
     node: int
@@ -223,15 +224,16 @@ class Origin:
     file: str
     line: int
     column: int
+    statement: int = 0
 
 
 @dataclass(frozen=True)
 class Missing:
     """A source statement that was not lifted or not lowered: its number, binder, kind, where it stands, and why.
 
-    `mend`: the spelling that would lift, where there is one. `kind` is the recognised kind of the statement, or
-    one of "unrecognized", "write",
-    "read", "compose", "verify", "link".
+    `statement`: as in `Origin`. `mend`: the spelling that would lift, where there is one. `kind` is the recognised kind
+    of the statement, or one of "unrecognized", "write", "read", "compose", "verify", "link", "nothing" (there is no
+    statement); "depends" where it is not at fault itself, but reads what is missing.
     """
 
     statement: int
@@ -244,13 +246,18 @@ class Missing:
     column: int = 0
 
 
+NAMED = 6
+"""How many missing statements a message names before it counts the rest."""
+
+
 @dataclass(frozen=True)
 class Lifted:
     """What lifting makes of a source: the graph (None unless every statement lifted), origins, counts, what is missing.
 
-    `statements`: tensor statements seen, missing ones included; `views`, `fills`, `dead`: how many of them are
-    views, build-time constants, or
-    read by nothing.
+    `statements`: tensor statements seen, missing ones included; `views`, `fills`, `dead`, `duplicates`: how many of
+    them are views, build-time constants, read by nothing, or equal to another. `missing`: those refused for a reason
+    of their own; `depending`: those that read what is missing; `partial`: the graph of the rest, which is never a
+    program, and of which counts and origins then tell.
     """
 
     graph: Graph | None
@@ -260,3 +267,6 @@ class Lifted:
     fills: int
     dead: int
     missing: tuple[Missing, ...]
+    depending: tuple[Missing, ...] = ()
+    partial: Graph | None = None
+    duplicates: int = 0

@@ -13,6 +13,7 @@ from spatial.lift.machine import Machine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import element
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, whole_of
+from spatial.lift.survey import Lost, lost_from
 from spatial.lift.values import (
     BlockValue,
     Final,
@@ -77,6 +78,8 @@ def run_block(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
         m.block_depth -= 1
     if result is not None:
         raise NotLifted("a function returns from inside a loop", "return after the loop", loop.span)
+    if m.survey is not None and (taken := lost_from(_carried(scalars, counted, slots))):
+        raise Lost(taken)
     for cell, after in counted:
         m.assign(cell, after)
     _close(m, loop, block, scalars, slots)
@@ -120,7 +123,7 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         made = change.tensor(made)
         _check_whole(m, s, made, loop)
         finals.append((s, made))
-    if not finals and not m.discovering:
+    if not finals and not m.discovering and m.survey is None:
         raise NotLifted("this loop keeps nothing that is read after it", "leave it out", loop.span)
     block.order = m.tick()
     for n, (s, made) in enumerate(finals):
@@ -136,6 +139,11 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         final = Final(s.entry.name or s.cell.name, made.dims, made.kind, block, n)
         final.length = s.inner.length
         m.assign(s.cell, Seq(final))
+
+
+def _carried(scalars: list[tuple[Cell, Node, Sym]], counted: list[tuple[Cell, Node]], slots: list[Slot]) -> list[Cell]:
+    """The variables that had a stand-in as an instance began."""
+    return [*(cell for cell, _, _ in scalars), *(cell for cell, _ in counted), *(s.cell for s in slots)]
 
 
 def _outside(made: Tensor, block: BlockValue) -> bool:

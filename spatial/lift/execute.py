@@ -13,9 +13,9 @@ from spatial.lift import arith
 from spatial.lift.arith import Undefined
 from spatial.lift.changes import assigned_names
 from spatial.lift.expressions import Evaluator
-from spatial.lift.machine import Machine
+from spatial.lift.machine import Machine, Mark
 from spatial.lift.repeats import run_repeat, run_repeat_in, run_while
-from spatial.lift.state import Cell, Nothing, NotLifted, Scope, Seq, Value, whole_of
+from spatial.lift.state import Cell, Nothing, NotLifted, Poison, Scope, Seq, Value, follows, whole_of
 from spatial.lift.stores import push, set_item
 from spatial.lift.values import Made, Node, Piece, Sym, get
 from spatial.lift.writes import guarded
@@ -38,23 +38,74 @@ class Executor:
 
     def body(self, body: Sequence[syntax.Stmt], scope: Scope) -> Value | None:
         """Runs statements in order; the value if they return one."""
+        run = self.plainly if self.m.survey is None else self.surveyed
         for n, statement in enumerate(body):
-            try:
-                if isinstance(statement, syntax.If):
-                    done, value = self.branch(statement, body[n + 1 :], scope)
-                    if done:
-                        return value
-                    continue
-                value = self.statement(statement, scope)
-            except Undefined as problem:
-                raise NotLifted(str(problem), problem.mend, statement.span).at(
-                    statement.span, self.binder(statement)
-                ) from None
-            except NotLifted as problem:
-                raise problem.at(statement.span, self.binder(statement)) from None
-            if value is not None:
+            done, value = run(statement, body[n + 1 :] if isinstance(statement, syntax.If) else (), scope)
+            if done:
                 return value
         return None
+
+    def plainly(self, statement: syntax.Stmt, rest: Sequence[syntax.Stmt], scope: Scope) -> tuple[bool, Value | None]:
+        """Runs one statement; whether the body is done, and the value it returns. A refusal gets its place."""
+        try:
+            if isinstance(statement, syntax.If):
+                return self.branch(statement, rest, scope)
+            value = self.statement(statement, scope)
+        except Undefined as problem:
+            refused = NotLifted(str(problem), problem.mend, statement.span)
+            raise refused.at(statement.span, self.binder(statement)) from None
+        except NotLifted as problem:
+            raise problem.at(statement.span, self.binder(statement)) from None
+        return value is not None, value
+
+    # -- surveys
+
+    def surveyed(self, statement: syntax.Stmt, rest: Sequence[syntax.Stmt], scope: Scope) -> tuple[bool, Value | None]:
+        """Runs one statement, or notes why it is refused and steps over it."""
+        m, survey = self.m, self.m.survey
+        assert survey is not None
+        mark, count = m.mark(), len(survey.noted)
+        survey.around.append(self.binder(statement))
+        try:
+            return self.plainly(statement, rest, scope)
+        except NotLifted as problem:
+            if survey.wanted(problem):
+                raise
+            m.undo(mark)
+            survey.note(problem, statement.span)
+            return self.step_over(statement, scope)
+        finally:
+            survey.around.pop()
+            if len(survey.noted) > count and not m.nest_depth and not m.block_depth:
+                self.keep_reads(statement, scope, mark)
+
+    def step_over(self, statement: syntax.Stmt, scope: Scope) -> tuple[bool, Value | None]:
+        """Takes from a refused statement's variables what it would have given them; whether the body ends there."""
+        lost = Poison(at=statement.span)
+        names = assigned_names((statement,), self.m.program)
+        if isinstance(statement, syntax.Let):
+            scope.names[statement.name] = Cell(statement.name, lost, top=scope is self.m.globals)
+            names = [name for name in names if name != statement.name]
+        for name in names:
+            if scope.find(name) or self.m.globals.find(name) or name in self.m.facts.tables:
+                self.m.assign(self.m.lookup(name, scope, statement.span), lost)
+        if self.m.survey is not None and _leaves_loop(statement):
+            self.m.survey.left += 1
+        returns = any(isinstance(s, syntax.Return) for s in syntax.statements((statement,)))
+        return returns, lost if returns else None
+
+    def keep_reads(self, statement: syntax.Stmt, scope: Scope, mark: Mark) -> None:
+        """Notes what a statement that is not lifted, or not whole, reads: it is lifted for its sake."""
+        before: dict[Cell, Value] = {}
+        for cell, value in self.m.journal[mark.journal :]:
+            before.setdefault(cell, value)
+        for s in syntax.statements((statement,)):
+            for name in (n.name for e in syntax.expressions(s) for n in syntax.walk(e) if isinstance(n, syntax.Name)):
+                cell = scope.find(name) or self.m.globals.find(name)
+                if cell is not None and self.m.survey is not None:
+                    self.m.survey.read(name, before.get(cell, cell.value))
+
+    # -- statements
 
     def binder(self, statement: syntax.Stmt) -> str:
         """What a statement binds or changes, for messages; of a loop or branch, the first that outlives it."""
@@ -210,6 +261,9 @@ class Executor:
         """`a` where the condition holds, else `b`."""
         if a is b:
             return a
+        lost = [one for one in (a, b) if isinstance(one, Poison)]
+        if lost:
+            return min(lost, key=lambda one: bool(one.why))
         a, b = self.m.like(a, b, span), self.m.like(b, a, span)
         if isinstance(a, Seq) and isinstance(b, Seq) and isinstance(before, Seq):
             both = guarded(condition, a, b, before, self.m.tick(), span, self.m.known())
@@ -258,4 +312,17 @@ class Executor:
             result = self.body(found.body, own)
         finally:
             m.calls.pop()
+        if isinstance(result, Poison):
+            raise follows(f'it calls "{name}", which is not lifted whole')
         return Nothing() if result is None else result
+
+
+def _leaves_loop(statement: syntax.Stmt) -> bool:
+    """Whether a statement may leave the loop it stands in."""
+    match statement:
+        case syntax.Break():
+            return True
+        case syntax.If():
+            return any(_leaves_loop(s) for body in syntax.bodies(statement) for s in body)
+        case _:
+            return False

@@ -91,7 +91,8 @@ class Evaluator:
             case syntax.Name(name, span):
                 value = self.m.lookup(name, scope, span).value
                 if isinstance(value, Poison):
-                    problem = NotLifted(value.why or f'"{name}" comes from a statement that is not lifted', "", span)
+                    line = f" (line {value.at.line})" if value.at is not None else ""
+                    problem = NotLifted(value.why or f'it reads "{name}", which is not lifted{line}', "", span)
                     problem.silent = not value.why
                     raise problem
                 return value

@@ -12,18 +12,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spatial.errors import nearest
-from spatial.ir.graph import Lifted, Missing
+from spatial.ir.graph import Lifted
 from spatial.lift.arith import Undefined, nonneg
-from spatial.lift.canonical import Roots, canonical_graph
-from spatial.lift.changes import assigned_names
+from spatial.lift.canonical import canonical_graph
 from spatial.lift.execute import Executor
 from spatial.lift.facts import Facts
 from spatial.lift.machine import Machine
-from spatial.lift.state import Cell, NotLifted, Poison, Seq, WrongKind
-from spatial.lift.values import Node, Source, combine, get, integer, plus
+from spatial.lift.outcome import liftable, numbered, refusal
+from spatial.lift.roots import last_span, wanted_roots
+from spatial.lift.state import NotLifted, Seq, WrongKind
+from spatial.lift.survey import Noted, Survey
+from spatial.lift.values import Node, combine, get, integer, plus
 from spatial.logos import syntax
-from spatial.logos.syntax import NO_SPAN, Span
+from spatial.logos.syntax import NO_SPAN
 
 _ROUNDS = 4
 """Executions after which implied shapes must have settled."""
@@ -38,7 +39,6 @@ class Executed:
 
     machine: Machine
     refused: tuple[NotLifted, ...]
-    statements: int
 
 
 def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = None) -> Lifted:
@@ -52,24 +52,39 @@ def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = 
     try:
         return _lift(program, facts, results)
     except RecursionError:
-        problem = NotLifted("an expression is nested too deep", "store parts of it in sequences", _end(program))
-        return _refusal((problem,), 1)
+        problem = NotLifted("an expression is nested too deep", "store parts of it in sequences", last_span(program))
+        return refusal(program, (Noted(problem, last_span(program)),), None)
     finally:
         sys.setrecursionlimit(limit)
 
 
 def _lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None) -> Lifted:
     ended = _run(program, facts)
-    if ended.refused:
-        return _refusal(ended.refused, ended.statements)
-    try:
-        roots = _roots(ended.machine, results, program)
-        return canonical_graph(roots, ended.machine)
-    except NotLifted as problem:
-        return _refusal((problem.at(_end(program)),), ended.statements)
+    refused = ended.refused
+    if not refused:
+        try:
+            roots = wanted_roots(ended.machine, results, program)
+            return numbered(canonical_graph(roots, ended.machine), program)
+        except NotLifted as problem:
+            refused = (problem.at(last_span(program)),)
+    return _survey(program, facts, results, refused)
 
 
-def _run(program: syntax.Program, facts: Facts) -> Executed:
+def _survey(
+    program: syntax.Program, facts: Facts, results: Sequence[str] | None, refused: Sequence[NotLifted]
+) -> Lifted:
+    """All that is refused, and the graph of the rest."""
+    machine = _run(program, facts, surveying=True).machine
+    survey = machine.survey
+    assert survey is not None
+    rest = liftable(machine, survey, results, program)
+    if not any(n.root for n in survey.noted):
+        for problem in refused:
+            survey.note(problem, problem.span or last_span(program))
+    return refusal(program, survey.noted, rest)
+
+
+def _run(program: syntax.Program, facts: Facts, surveying: bool = False) -> Executed:
     """Executes Main until the shapes it implies are the shapes it was executed with."""
     integers: frozenset[str] = frozenset()
     shapes: dict[str, tuple[int, ...]] = {}
@@ -77,10 +92,10 @@ def _run(program: syntax.Program, facts: Facts) -> Executed:
     rounds = 0
     while True:
         try:
-            first = _execute(program, facts, shapes, integers, flat, discovering=True).machine
+            first = _execute(program, facts, shapes, integers, flat, True, surveying).machine
             learned = _merged(shapes, _learned(first))
             flat |= first.flat_tables()
-            ended = _execute(program, facts, learned, integers, flat, discovering=False)
+            ended = _execute(program, facts, learned, integers, flat, False, surveying)
         except WrongKind as found:
             integers |= {found.name}
             continue
@@ -103,8 +118,10 @@ def _execute(
     integers: frozenset[str],
     flat: frozenset[str],
     discovering: bool,
+    surveying: bool,
 ) -> Executed:
     machine = Machine(program, facts, shapes, integers, flat, discovering=discovering)
+    machine.survey = Survey() if surveying else None
     executor = Executor(machine)
     machine.assumed = _assumptions(machine)
     refused: list[NotLifted] = []
@@ -116,23 +133,10 @@ def _execute(
                 break
         except NotLifted as problem:
             machine.undo(mark)
-            machine.nest_depth = machine.block_depth = 0
-            machine.calls.clear()
             if not problem.silent:
                 refused.append(problem)
-            _poison(machine, statement)
-    return Executed(machine, tuple(refused), machine.order)
-
-
-def _poison(machine: Machine, statement: syntax.Stmt) -> None:
-    """What a refused statement would have bound is not to be read."""
-    names = assigned_names((statement,), machine.program)
-    if isinstance(statement, syntax.Let):
-        machine.globals.names[statement.name] = Cell(statement.name, Poison(), top=True)
-    for name in names:
-        cell = machine.globals.names.get(name)
-        if cell is not None:
-            machine.assign(cell, Poison())
+            executor.step_over(statement, machine.globals)
+    return Executed(machine, tuple(refused))
 
 
 def _learned(machine: Machine) -> dict[str, tuple[int, ...]]:
@@ -152,93 +156,6 @@ def _merged(old: dict[str, tuple[int, ...]], new: dict[str, tuple[int, ...]]) ->
         if len(old[name]) == len(new[name]):
             found[name] = tuple(map(max, old[name], new[name]))
     return found
-
-
-def _refusal(refused: Sequence[NotLifted], statements: int) -> Lifted:
-    missing: list[Missing] = []
-    for n, problem in enumerate(refused):
-        span = problem.span or NO_SPAN
-        missing.append(
-            Missing(n, problem.binder, problem.kind, problem.why, problem.mend, span.file, span.line, span.column)
-        )
-    return Lifted(None, (), max(statements, len(missing)), 0, 0, 0, tuple(missing))
-
-
-# ---------------------------------------------------------------- what is read from outside
-
-
-def _roots(machine: Machine, results: Sequence[str] | None, program: syntax.Program) -> Roots:
-    if results is None:
-        results = [] if machine.shows else _unread(program)
-    found: list[tuple[str, Seq | Node]] = []
-    for name in results:
-        cell = machine.globals.names.get(name)
-        if cell is None or not isinstance(cell.value, Seq | Node):
-            known = [n for n, c in machine.globals.names.items() if isinstance(c.value, Seq | Node)]
-            raise NotLifted(
-                f'the result "{name}" is no top-level variable of Main',
-                nearest(name, known),
-                _end(program),
-                "read",
-            )
-        found.append((name, cell.value))
-    state: list[tuple[str, Source, Seq]] = []
-    for name, source in sorted(machine.sources.items()):
-        cell = machine.globals.names.get(name)
-        if source.state and cell is not None and not isinstance(cell.value, Poison):
-            state.append((name, source, _kept(name, source, cell)))
-    if not found and not machine.shows and all(v.tensor is s for _, s, v in state):
-        raise NotLifted(
-            "nothing of this program is read from outside",
-            "name its results, show a value, or write a state table",
-            _end(program),
-            "read",
-        )
-    return Roots(tuple(found), tuple(state), tuple(machine.shows))
-
-
-def _kept(name: str, source: Source, cell: Cell) -> Seq:
-    """What a state table holds at the end: as many numbers, of the same kind, as it is declared with."""
-    value = cell.value
-    if isinstance(value, Seq) and value.dims == source.dims and value.tensor.kind == source.kind:
-        return value
-    kind = "Float" if source.kind == "float" else "Int"
-    extents = " x ".join(map(str, source.dims or ()))
-    raise NotLifted(
-        f'"{name}" is state of {extents} {kind}s, and is set to something else',
-        "write items or rows of it, or set it to a sequence of the same shape and kind",
-        cell.span,
-        "write",
-        name,
-    )
-
-
-def _unread(program: syntax.Program) -> list[str]:
-    """Variables Main binds at its top level and never reads."""
-    bound = [s.name for s in program.main if isinstance(s, syntax.Let)]
-    bodies = (program.main, *(f.body for f in program.functions))
-    read = {
-        n.name
-        for body in bodies
-        for s in syntax.statements(body)
-        for e in syntax.expressions(s)
-        if not isinstance(s, syntax.Push | syntax.SetItem)
-        for n in syntax.walk(e)
-        if isinstance(n, syntax.Name)
-    }
-    read |= {
-        n.name
-        for body in bodies
-        for s in syntax.statements(body)
-        if isinstance(s, syntax.Push | syntax.SetItem)
-        for n in syntax.walk(s.value)
-        if isinstance(n, syntax.Name)
-    }
-    return [name for name in dict.fromkeys(bound) if name not in read]
-
-
-def _end(program: syntax.Program) -> Span:
-    return program.main[-1].span if program.main else NO_SPAN
 
 
 # ---------------------------------------------------------------- relations between inputs

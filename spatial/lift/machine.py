@@ -16,7 +16,8 @@ from spatial.lift.facts import Facts
 from spatial.lift.flat import places
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import element
-from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value, WrongKind
+from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value, WrongKind, follows
+from spatial.lift.survey import Survey
 from spatial.lift.values import (
     Get,
     Made,
@@ -85,6 +86,8 @@ class Machine:
     nest_depth: int = 0
     block_depth: int = 0
     discovering: bool = False
+    survey: Survey | None = None
+    """Set where refused statements are stepped over."""
     order: int = 0
     kind_hints: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     number_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
@@ -244,18 +247,19 @@ class Machine:
 
     def resume(self, accesses: Sequence[Access], change: Substitution) -> None:
         """Takes up the accesses of a closed loop, its symbols replaced."""
+        failed = False
         for a in accesses:
-            self.settle(
-                Access(
-                    change.node(a.index),
-                    change.node(a.size) if a.size is not None else None,
-                    a.source,
-                    a.axis,
-                    tuple(change.node(g) for g in a.guards),
-                    a.name,
-                    a.span,
-                )
-            )
+            size = change.node(a.size) if a.size is not None else None
+            guards = tuple(change.node(g) for g in a.guards)
+            try:
+                self.settle(Access(change.node(a.index), size, a.source, a.axis, guards, a.name, a.span))
+            except NotLifted as problem:
+                if self.survey is None:
+                    raise
+                self.survey.note(problem, a.span)
+                failed = True
+        if failed:
+            raise follows("an index in it is not proved in range")
 
     # -- sequences
 

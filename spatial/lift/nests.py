@@ -22,6 +22,7 @@ from spatial.lift.machine import Access, guard_of
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
+from spatial.lift.survey import Lost, lost_from
 from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, Tensor, combine, int_constant, integer, parts, scale
 
 
@@ -87,6 +88,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     depth = len(m.guards)
     if guard is not TRUE:
         m.guards.append(guard)
+    if m.survey is not None:
+        m.survey.attempts.append(lambda problem: _hint(problem, entries, v if whole else None))
     try:
         result = None
         if loop.parts:
@@ -107,6 +110,10 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         m.accesses = saved
         m.nest_depth -= 1
         del m.guards[depth:]
+        if m.survey is not None:
+            m.survey.attempts.pop()
+    if m.survey is not None and (taken := lost_from(c.cell for c in carries)):
+        raise Lost(taken)
     if result is not None:
         raise NotLifted("a function returns from inside a loop", "return after the loop", loop.span)
     for c in carries:
@@ -143,6 +150,16 @@ def _told(problem: NotLifted, entries: Mapping[Tensor, Value | None]) -> bool:
         problem.number = entry.tensor
         return False
     return _open(entry)
+
+
+def _hint(problem: NotLifted, entries: Mapping[Tensor, Value | None], v: Sym | None) -> bool:
+    """Whether the loop of variable `v` would run again knowing of a problem."""
+    try:
+        if problem.index is not None and v is not None:
+            _check_quotients((problem.index,), v)
+    except Divided:
+        return True
+    return problem.number is not None and _told(problem, entries)
 
 
 def _run_inner(ex: Runner, loop: Loop, scope: Scope, v: Sym) -> None:

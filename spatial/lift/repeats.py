@@ -12,6 +12,7 @@ from spatial.lift.changes import assigned_names
 from spatial.lift.loops import Loop, Runner, counter_step
 from spatial.lift.machine import rangeless
 from spatial.lift.nests import run_nest
+from spatial.lift.partly import block_tells, run_surveyed
 from spatial.lift.state import NotLifted, Scope
 from spatial.lift.values import Node, combine, int_constant, integer, plus
 from spatial.logos import syntax
@@ -86,6 +87,9 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
             mend = "bound it with min" if m.facts.open_inputs else f"declare the range of {names}"
             raise NotLifted("how often this loop runs has no known limit", mend, loop.span)
         high = 1 << 20
+    if m.survey is not None:
+        run_surveyed(ex, loop, scope, high)
+        return
     if m.nest_depth:
         run_nest(ex, loop, scope, high)
         return
@@ -102,7 +106,4 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
         try:
             run_block(ex, loop, scope, trip)
         except NotLifted as other:
-            # Where the loop could be a block but for one statement of it, that statement is what to mend. An index that
-            # only the block finds out of range is into what the loop makes: what carries the loop says more.
-            told = problem.carried and other.kind != "compose" and not other.final
-            raise (other if told else problem) from None
+            raise (other if block_tells(problem, other) else problem) from None

@@ -16,7 +16,7 @@ class NotLifted(Exception):
     """A statement that cannot be lifted: `why` in the user's terms, `mend` the spelling that would lift.
 
     `kind`: "unrecognized", "write" or "read". `binder`: the variable or tensor
-    at fault. `silent`: a consequence of one already reported.
+    at fault.
     """
 
     def __init__(
@@ -26,6 +26,7 @@ class NotLifted(Exception):
         self.why, self.mend, self.span, self.kind = why, mend, span, kind
         self.binder = binder
         self.silent = False
+        """The statement is not at fault: what it reads is not lifted."""
         self.carried = False
         """The loop is no nest because of what it carries; as a block it may yet lift."""
         self.index: Node | None = None
@@ -42,6 +43,13 @@ class NotLifted(Exception):
         if not self.binder:
             self.binder = binder
         return self
+
+
+def follows(why: str) -> NotLifted:
+    """The refusal of what is not at fault itself, but depends on what is."""
+    problem = NotLifted(why)
+    problem.silent = True
+    return problem
 
 
 class WrongKind(Exception):
@@ -92,9 +100,10 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Poison:
-    """What a refused statement would have bound, or (`why`) a value that is not kept."""
+    """What a refused statement would have bound (`at`: where it stands), or (`why`) a value that is not kept."""
 
     why: str = ""
+    at: Span | None = None
 
 
 Value = Node | Seq | Text | Nothing | Poison

@@ -10,8 +10,8 @@ from running import SMALL, layouts, lifted, lowered
 from support import REFERENCE
 
 from spatial.errors import Refused
-from spatial.ir.graph import Graph, Lifted, Missing, Origin, Piece
-from spatial.lowering import NAMED, Options, lower
+from spatial.ir.graph import NAMED, Graph, Lifted, Missing, Origin, Piece
+from spatial.lowering import Options, lower
 
 
 def with_powers(good: int, bad: int) -> Drawn:
@@ -27,7 +27,7 @@ def with_powers(good: int, bad: int) -> Drawn:
 
 
 def named(case: Drawn) -> Lifted:
-    origins = tuple(Origin(n, -1, f"name{n}", "source.lg", n + 1, 5) for n in range(len(case.graph.nodes)))
+    origins = tuple(Origin(n, -1, f"name{n}", "source.lg", n + 1, 5, 2 * n) for n in range(len(case.graph.nodes)))
     return replace(lifted(case.graph), origins=origins)
 
 
@@ -37,7 +37,7 @@ def test_one_unsupported_statement_makes_the_lowering_partial():
     assert (result.statements, result.lowered, result.sections) == (3, 2, 2)
     assert result.program is None and result.whole() is None
     assert [(m.statement, m.binder, m.file, m.line, m.column) for m in result.missing] == [
-        (1, "name1", "source.lg", 2, 5)
+        (2, "name1", "source.lg", 2, 5)
     ]
     assert "`pow`" in result.missing[0].why
     assert result.refusal().startswith("lowered 2 of 3 statements; not lowered: source.lg:2:5 `name1` (")
@@ -60,7 +60,7 @@ def test_what_the_lifter_missed_is_missing_here_too():
     result = lower(Lifted(None, (), 3, 0, 0, 0, missing), {}, REFERENCE)
     assert (result.statements, result.lowered, result.program) == (3, 0, None)
     assert result.missing == missing
-    assert result.refusal().startswith("lifted 2 of 3 statements, lowered none; not lifted: a.lg:3:1 `y` (")
+    assert result.refusal().startswith("lowered 0 of 3 statements; not lowered: a.lg:3:1 `y` (")
 
 
 def test_a_source_without_tensor_statements_is_refused():

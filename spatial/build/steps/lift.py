@@ -23,13 +23,18 @@ from spatial.lift import Facts, Table, lift
 
 def run(given: Given) -> dict[str, bytes]:
     """The graph of a source, and its side file."""
-    facts, results = facts_of(given.params["facts"]), tuple(given.params["results"])
-    lifted, graph = with_paths(given, lambda: whole(lift(read_program(given), facts, results)))
+    lifted, graph = with_paths(given, lambda: whole(lifted_program(given)))
     return {
         "graph": wire.pack(graph),
         "side": wire.pack(replace(lifted, graph=None)),
         "tables": encode(table_names(graph)),
     }
+
+
+def lifted_program(given: Given) -> Lifted:
+    """What lifting makes of the program, be it whole or not."""
+    facts, results = facts_of(given.params["facts"]), tuple(given.params["results"])
+    return lift(read_program(given), facts, results)
 
 
 def facts_of(facts: Mapping[str, Any]) -> Facts:
@@ -49,5 +54,7 @@ def table_names(graph: Graph) -> list[str]:
 def whole(lifted: Lifted) -> tuple[Lifted, Graph]:
     """`lifted` and its graph, if nothing is missing. Raises Refused with every statement that is."""
     if lifted.graph is None or lifted.missing:
-        raise Refused(problems_of(lifted.missing))
+        missing, depending = lifted.missing, lifted.depending
+        count = lifted.statements - len(missing) - len(depending)
+        raise Refused(problems_of("lifted", count, lifted.statements, missing, depending))
     return lifted, lifted.graph

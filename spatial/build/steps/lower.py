@@ -70,6 +70,5 @@ class Planned:
 
 def _refusal(lowering: ProgramLowering, paths: Mapping[str, str]) -> list[Problem]:
     """Every missing statement, after a line that says how many of all."""
-    told = f"lowered {lowering.lowered} of {lowering.statements} statements"
     missing = tuple(replace(m, file=paths.get(m.file, m.file)) for m in lowering.missing)
-    return [Problem(told, "a program is built whole or not at all"), *problems_of(missing)]
+    return problems_of("lowered", lowering.lowered, lowering.statements, missing)

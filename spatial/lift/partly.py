@@ -1,0 +1,102 @@
+"""A loop in a survey: it is run until what its refused statements take from it is known, and closed without that.
+
+A variable that a refused statement changes is nobody's to read from the loop's beginning on: an earlier iteration may
+have changed it. So the loop runs again without it, until no more variables are lost. Where a loop might be a nest or a
+block, the reading under which fewer statements are refused is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from spatial.lift.blocks import run_block
+from spatial.lift.loops import Loop, Runner, assigned_cells
+from spatial.lift.machine import Mark
+from spatial.lift.nests import run_nest
+from spatial.lift.state import Cell, NotLifted, Poison, Scope
+from spatial.lift.survey import Lost, Noted, Survey
+from spatial.lift.values import int_constant
+
+
+def run_surveyed(ex: Runner, loop: Loop, scope: Scope, extent: int) -> None:
+    """Runs a loop of at most `extent` iterations as the nest or the block it is, or is but for what is noted of it."""
+    m, survey = ex.m, ex.m.survey
+    assert survey is not None
+    mark, count = m.mark(), len(survey.noted)
+
+    def nest() -> None:
+        run_nest(ex, loop, scope, extent)
+
+    _settle(ex, survey, loop, scope, nest)
+    as_nest = _roots(survey.since(count))
+    trip = int_constant(loop.trip)
+    if not as_nest or trip is None or m.nest_depth or m.block_depth:
+        return
+    m.undo(mark)
+    survey.restore(count)
+    _settle(ex, survey, loop, scope, lambda: run_block(ex, loop, scope, trip))
+    as_block = _roots(survey.since(count))
+    if {n.span for n in as_block} < {n.span for n in as_nest}:
+        return
+    if len(as_block) <= len(as_nest) and block_tells(as_nest[0].problem, as_block[0].problem):
+        return
+    m.undo(mark)
+    survey.restore(count)
+    _settle(ex, survey, loop, scope, nest)
+
+
+def block_tells(nest: NotLifted, block: NotLifted) -> bool:
+    """Whether what keeps a loop from being a block says more than what keeps it from being a nest.
+
+    Where the loop could be a block but for one statement of it, that statement is what to mend. An index that only the
+    block finds out of range is into what the loop makes: what carries the loop says more.
+    """
+    return nest.carried and block.kind != "compose" and not block.final
+
+
+def _roots(noted: Sequence[Noted]) -> list[Noted]:
+    return [n for n in noted if n.root]
+
+
+def _settle(ex: Runner, survey: Survey, loop: Loop, scope: Scope, run: Callable[[], None]) -> None:
+    """Runs a loop again and again, each time without the variables that the run before found lost."""
+    m = ex.m
+    taken = {c: c.value for c in assigned_cells(loop, ex, scope) if isinstance(c.value, Poison)}
+    lost = Poison(at=loop.span)
+    while True:
+        mark, left = m.mark(), survey.left
+        for cell, poison in taken.items():
+            m.assign(cell, poison)
+        more: list[tuple[Cell, Poison]] = []
+        try:
+            run()
+        except Lost as found:
+            more = [(c, c.value) for c in found.cells if isinstance(c.value, Poison)]
+        except NotLifted as problem:
+            if survey.wanted(problem):
+                raise
+            if not problem.silent:
+                problem.at(loop.span)
+                survey.note(problem, problem.span or loop.span)
+            named = [c for c in assigned_cells(loop, ex, scope) if c.name == problem.binder and c not in taken]
+            at = Poison(at=problem.span or loop.span)
+            more = [(c, at) for c in named] if named and not problem.silent else []
+            if not more:
+                _abandon(ex, loop, scope, mark, lost)
+                return
+        if survey.left > left:
+            _abandon(ex, loop, scope, mark, lost)
+            return
+        if not more:
+            break
+        m.undo(mark)
+        taken.update(more)
+    for cell, poison in taken.items():
+        m.assign(cell, poison)  # an iteration may have set it: of what it is after the loop nothing is known
+
+
+def _abandon(ex: Runner, loop: Loop, scope: Scope, mark: Mark, lost: Poison) -> None:
+    """Nothing the loop changes is known after it."""
+    ex.m.undo(mark)
+    for cell in assigned_cells(loop, ex, scope):
+        ex.m.assign(cell, lost)
