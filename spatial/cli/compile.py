@@ -22,7 +22,7 @@ from spatial.errors import EnvironmentFault, Refused, Unsupported
 
 if TYPE_CHECKING:
     from spatial.ir.body import Body
-    from spatial.ir.graph import Lifted
+    from spatial.ir.graph import Lifted, Missing
     from spatial.ir.program import Program
     from spatial.lowering import ProgramLowering
     from spatial.target import Target
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _told(lifted: Lifted, lowering: ProgramLowering) -> Iterator[str]:
     yield f"lowered {lowering.lowered} of {lowering.statements} statements"
-    yield f"views {lifted.views}, fills {lifted.fills}, unread {lifted.dead}"
+    yield f"views {lifted.views}, fills {lifted.fills}, duplicates {lifted.duplicates}, unread {lifted.dead}"
     yield f"sections {lowering.sections}"
     for kind, count in lowering.kinds:
         yield f"  {kind}: {count}"
@@ -79,25 +79,28 @@ def _record(lifted: Lifted, lowering: ProgramLowering) -> dict[str, object]:
         "lowered": lowering.lowered,
         "views": lifted.views,
         "fills": lifted.fills,
+        "duplicates": lifted.duplicates,
         "dead": lifted.dead,
         "sections": lowering.sections,
         "kinds": dict(lowering.kinds),
         "distinct": None if program is None else len(program.bodies),
         "phases": None if program is None else len(program.phases),
         "state": list(lowering.state),
-        "missing": [
-            {
-                "statement": m.statement,
-                "binder": m.binder,
-                "kind": m.kind,
-                "why": m.why,
-                "mend": m.mend,
-                "file": m.file,
-                "line": m.line,
-                "column": m.column,
-            }
-            for m in lowering.missing
-        ],
+        "missing": [_missing(m) for m in lowering.missing],
+        "depending": [_missing(m) for m in lowering.depending],
+    }
+
+
+def _missing(m: Missing) -> dict[str, object]:
+    return {
+        "statement": m.statement,
+        "binder": m.binder,
+        "kind": m.kind,
+        "why": m.why,
+        "mend": m.mend,
+        "file": m.file,
+        "line": m.line,
+        "column": m.column,
     }
 
 

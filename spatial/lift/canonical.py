@@ -70,7 +70,14 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     dead = sum(1 for u in units.all if u not in kept and u not in joined and u not in units.viewed)
     unread = _unread(units, machine)
     return Lifted(
-        with_ranges(graph), tuple(emitter.origins), len(units.all) + unread, views, emitter.fills, dead + unread, ()
+        with_ranges(graph),
+        tuple(emitter.origins),
+        len(units.all) + unread,
+        views,
+        emitter.fills,
+        dead + unread,
+        (),
+        duplicates=emitter.duplicates,
     )
 
 

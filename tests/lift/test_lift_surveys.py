@@ -146,7 +146,7 @@ Let y be item 1 of xs * 0.5.
 Set b to a.
 """,
         ["5 a Break leaves a loop early", "7 a Show stands inside a loop"],
-        ["3 a", "9 b"],
+        ["9 b"],
         ["y"],
     ),
     "a state table and what reads it": (
