@@ -1,0 +1,1 @@
+"""Every family of tensor programs in spellings written by hand; `corpus` reads them."""
