@@ -75,7 +75,7 @@ def agree(
     program = parse(source, "test.lg") if isinstance(source, str) else source
     if graph is None:
         graph = graph_of(program, facts, results)
-    flat = flat_tables(program, facts)
+    flat = flat_tables(program, facts) if any(v.ndim > 1 for v in inputs.values()) else frozenset[str]()
     given = {name: (value.ravel() if name in flat else value).tolist() for name, value in inputs.items()}
     lines: list[str] = []
     ran = interpret(program, {**facts.sizes, **given}, output=lines.append)

@@ -9,6 +9,7 @@ without a header of its own is all Main.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +95,7 @@ def every() -> Iterator[Spelling]:
         yield from spellings(family)
 
 
+@functools.cache
 def facts(family: str, size: int = 0) -> Family:
     """The facts of a family at the first or second of its sizes."""
     read = _yaml((FOLDER / f"{family}.spellings").read_text().split("\n--- ")[0])
@@ -115,6 +117,7 @@ def facts(family: str, size: int = 0) -> Family:
     return Family(family, known, shapes, tuple(read.get("results", ("y",))))
 
 
+@functools.cache
 def _yaml(text: str) -> dict[str, Any]:
     return yaml.safe_load(text) or {}
 

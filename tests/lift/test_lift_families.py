@@ -1,0 +1,85 @@
+"""Spellings written by hand: those that mean the same are one graph, those that round differently one family."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from lift.families.corpus import Spelling, every, facts, kinds, names
+from lift.families.known import REFUSED, UNLIKE
+from lifting import agree, lifted, parse
+
+from spatial.ir import wire
+from spatial.ir.graph import Graph
+
+ALL = list(every())
+COPIES = ("argmax", "gather", "matmul_integer", "prefix_masks", "scatter", "transposes", "updates")
+"""Families of copies, comparisons and integers: nothing in them rounds."""
+
+
+class Refused(Exception):
+    """A program did not lift."""
+
+
+@functools.cache
+def graph_of(family: str, source: str, size: int = 0) -> Graph:
+    known = facts(family, size)
+    found = lifted(parse(source, "spelled.lg"), known.facts, known.results)
+    if found.graph is None:
+        raise Refused("; ".join(m.why for m in found.missing))
+    return found.graph
+
+
+def parameters(spellings: Iterable[Spelling], known: dict[str, str], raises: type[Exception]) -> list[object]:
+    def marked(s: Spelling) -> object:
+        mark = [pytest.mark.xfail(strict=True, raises=raises, reason=known[s.name])] if s.name in known else []
+        return pytest.param(s, id=s.name, marks=mark)
+
+    return [marked(s) for s in spellings]
+
+
+@pytest.mark.parametrize("s", parameters(ALL, REFUSED, Refused))
+def test_a_spelling_lifts_to_what_it_means(s: Spelling) -> None:
+    held(s, 0)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("s", parameters(ALL, REFUSED, Refused))
+def test_a_spelling_lifts_to_what_it_means_at_other_sizes(s: Spelling) -> None:
+    held(s, 1)
+    if s.kind == "same" and s.name not in UNLIKE:
+        assert wire.digest(graph_of(s.family, s.source, 1)) == wire.digest(graph_of(s.family, s.plain, 1))
+
+
+def held(s: Spelling, size: int) -> None:
+    known = facts(s.family, size)
+    graph = graph_of(s.family, s.source, size)
+    for way in known.ways():
+        agree(s.source, known.facts, known.inputs(way), known.results, graph)
+
+
+@pytest.mark.parametrize(
+    "s", parameters([s for s in ALL if s.kind == "same" and s.name not in REFUSED], UNLIKE, AssertionError)
+)
+def test_spellings_that_mean_the_same_are_one_graph(s: Spelling) -> None:
+    assert wire.digest(graph_of(s.family, s.source)) == wire.digest(graph_of(s.family, s.plain))
+
+
+@pytest.mark.parametrize("s", [pytest.param(s, id=s.name) for s in ALL if s.kind == "rounds"])
+def test_what_rounds_differently_is_another_graph_of_one_family(s: Spelling) -> None:
+    graph, plain = graph_of(s.family, s.source), graph_of(s.family, s.plain)
+    assert wire.digest(graph) != wire.digest(plain)
+    assert kinds(graph) == kinds(plain)
+
+
+@pytest.mark.parametrize("family", names())
+def test_every_family_has_many_spellings(family: str) -> None:
+    count = Counter(s.kind for s in ALL if s.family == family)
+    assert count["same"] + count["also"] >= 20
+    assert count["rounds"] >= 10 or family in COPIES
+
+
+def test_what_is_known_to_fail_is_a_spelling() -> None:
+    assert {*UNLIKE, *REFUSED} <= {s.name for s in ALL}
