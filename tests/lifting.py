@@ -21,6 +21,7 @@ __all__ = [
     "Facts",
     "Table",
     "agree",
+    "flat_tables",
     "floats",
     "graph_of",
     "ints",
@@ -70,12 +71,17 @@ def agree(
     results: Sequence[str] = ("y",),
     graph: Graph | None = None,
     tolerance: float = 1e-12,
+    flat: frozenset[str] | None = None,
 ) -> Graph:
-    """Holds the graph to the interpreter on these inputs: results, state afterwards and lines shown."""
+    """Holds the graph to the interpreter on these inputs: results, state afterwards and lines shown.
+
+    `flat`: the tables that the program indexes as one sequence, where that is known already.
+    """
     program = parse(source, "test.lg") if isinstance(source, str) else source
     if graph is None:
         graph = graph_of(program, facts, results)
-    flat = flat_tables(program, facts) if any(v.ndim > 1 for v in inputs.values()) else frozenset[str]()
+    if flat is None:
+        flat = flat_tables(program, facts) if any(v.ndim > 1 for v in inputs.values()) else frozenset[str]()
     given = {name: (value.ravel() if name in flat else value).tolist() for name, value in inputs.items()}
     lines: list[str] = []
     ran = interpret(program, {**facts.sizes, **given}, output=lines.append)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lift.spellings.choose import CHOICES
-from lift.spellings.mutants import judged_mutant, mutants
 from lift.spellings.outcome import Outcome, draw, judged, report
 
 LIFTED = 0.9
@@ -37,28 +36,6 @@ def test_a_spelling_lifts_to_what_it_means(data: st.DataObject) -> None:
     spelled = draw(lambda n: data.draw(st.integers(0, n - 1)))
     outcome = judged(spelled)
     assert not outcome.wrong, f"{outcome.wrong}\n{spelled.sources[0]}"
-
-
-def lifted_mutants(wanted: int) -> None:
-    """Draws mutants until so many lifted; each computes what it means, and many lift and many do not."""
-    count = seed = 0
-    while count < wanted:
-        seed += 1
-        spelled = draw(random.Random(seed).randrange)
-        changed = list(mutants(spelled.sources[0]))
-        for name, source in random.Random(seed).sample(changed, min(6, len(changed))):
-            outcome = judged_mutant(spelled, source)
-            assert outcome is None or not outcome.wrong, f"{name}: {outcome.wrong}\n{source}"
-            count += outcome is not None and not outcome.refused
-
-
-def test_a_mutant_that_lifts_is_what_it_means() -> None:
-    lifted_mutants(100)
-
-
-@pytest.mark.nightly
-def test_thousands_of_mutants() -> None:
-    lifted_mutants(5000)
 
 
 @pytest.mark.nightly

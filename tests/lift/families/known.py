@@ -1,9 +1,141 @@
-"""Hand-written spellings that are not yet what they should be, each with the cause. Mending one takes it off here."""
+"""Hand-written spellings that are not yet what they should be, by cause. Mending one takes it off here."""
 
 from __future__ import annotations
 
-UNLIKE: dict[str, str] = {}
+
+def _by_name(causes: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    return {name: cause for cause, names in causes.items() for name in names}
+
+
+UNLIKE = _by_name(
+    {
+        "a first term outside the reduction does not join it": (
+            "matmul_bias: a first term peeled",
+            "reductions: maximum, in the item",
+        ),
+        "a loop over what no place depends on is not moved inside": ("scatter: columns outside",),
+        "a row that is searched for is not the row at its place": ("updates: a row, searched for",),
+        "a selection is not brought to one condition and one order of its branches": (
+            "elementwise: a branch, over a copy",
+            "prefix_masks: a lower triangle, columns outside",
+            "prefix_masks: a lower triangle, the rest masked",
+            "prefix_masks: zeros past a run-time prefix, a function",
+            "prefix_masks: zeros past a run-time prefix, the branches exchanged",
+            "prefix_masks: zeros past a run-time prefix, the rest set to zero",
+        ),
+        "a variable that counts down is not turned round": (
+            "matmul: counting down",
+            "matmul_bias: started from the bias, counting down",
+            "pooling: means, a first term peeled in words",
+            "swiglu: filled backwards",
+            "transposes: reversed, set",
+        ),
+        "a write over a whole table is a statement beside the table": (
+            "convolution_1d: padded by zeros, pushed",
+            "prefix_masks: a lower triangle, over a fill",
+        ),
+        "axes that a reader splits are split in some statements only": (
+            "attention_decode: a group's heads by a running head",
+            "attention_decode: functions",
+            "attention_decode: groups and heads within",
+            "attention_decode: positions outside in the mix",
+            "attention_prefill: filled in place, positions inside",
+            "attention_prefill: groups, heads within, positions innermost",
+            "attention_prefill: heads by a running place",
+            "attention_prefill: heads outside",
+        ),
+        "one counter for two axes of a reduction is not split": (
+            "elementwise: one counter",
+            "gather: one counter for rows and columns",
+            "matmul: one counter for rows and columns",
+            "matmul_batched: batch and rows by one counter",
+            "matmul_bias: one counter",
+            "pooling: maxima, the four compared",
+        ),
+        "places computed in a table of their own are not read through": (
+            "gather: places first",
+            "scatter: places first",
+        ),
+        "reductions of reductions are not merged": (
+            "convolution_2d: products stored",
+            "pooling: maxima, rows pooled first",
+            "pooling: maxima, windows gathered first",
+            "pooling: means, rows pooled first",
+            "reductions: all items, rows first",
+        ),
+        "statements that are gathers of one kind are not in one order": ("rotary: neighbours, rows of angles hoisted",),
+        "what a guard says is not what a bound says": (
+            "convolution_1d: padded by guards, a masked item",
+            "convolution_1d: padded by guards, both in one",
+            "convolution_1d: padded by guards, counters from zero",
+            "convolution_1d: padded by guards, words",
+            "matmul: the sum in two halves of the loop by a guard",
+            "matmul_batched: the sum bounded by a guard",
+            "prefix_masks: a causal sum, by a guard",
+            "prefix_masks: a causal sum, of masked terms",
+            "reductions: a known prefix, a masked term",
+            "softmax: a known prefix, exponentials stored",
+            "softmax: scaled and causal, by guards",
+            "softmax: scaled and causal, exponentials pushed",
+            "softmax: scaled and causal, scores stored",
+        ),
+        "what is added to the place of the best does not join the reduction": ("argmax: counters from zero",),
+        "what two statements compute alike is not one statement in both spellings": (
+            "attention_decode: shares divided in place",
+            "attention_decode: the maximum by a branch",
+            "attention_prefill: the group by a floor, the whole kept beside",
+            "layernorm: a residual inside, added where it is read",
+            "layernorm: a residual inside, one nest",
+            "layernorm: distances of all rows stored",
+            "layernorm: distances stored",
+            "layernorm: in place, step by step",
+            "softmax: a function of a row",
+            "softmax: columns outside for the sums",
+            "softmax: distances stored",
+            "softmax: exponentials stored",
+            "softmax: in place, step by step",
+            "softmax: nests over all rows",
+            "softmax: the maximum by branches",
+            "softmax: two functions",
+        ),
+    }
+)
 """Spellings that lift, and compute what they mean, but to another graph than the plain one of their problem."""
 
-REFUSED: dict[str, str] = {}
+REFUSED = _by_name(
+    {
+        "a condition on a remainder proves no range": ("rotary: neighbours, by parity",),
+        "a maximum by a branch is carried in an item of a sequence": (
+            "reductions: maximum, by a turned branch in the item",
+        ),
+        "a row is pushed in two loops that meet at a bound of the loop outside": (
+            "prefix_masks: a lower triangle, two loops a row",
+        ),
+        "a sequence grows by rows that are joined to it": ("transposes: flattened, joined rows",),
+        "both branches set one item": ("elementwise: a branch, products before",),
+        "branches of unlike reads are no pieces": ("rotary: halves, by a guard",),
+        "items of a sequence of run-time length are overwritten, then read": (
+            "attention_prefill: exponentials stored",
+        ),
+        "rows of run-time length are pushed": ("attention_decode: scores of all heads first",),
+        "the best is read back at its place": (
+            "argmax: by the item at the place",
+            "argmax: of rows, a function",
+            "argmax: of rows, by the item at the place",
+        ),
+        "the item of an innermost loop over a sequence is taken for unbound": ("matmul_integer: products stored",),
+        "the place depends on a maximum that is carried beside it": ("argmax: the maximum kept by max",),
+        "the place is carried in an item of a sequence": ("argmax: of rows, set over copies",),
+    }
+)
 """Spellings that are refused."""
+
+APART = _by_name(
+    {
+        "a reduction that two statements read is computed twice": (
+            "layernorm: multiplied out",
+            "softmax: exponentials apart",
+        ),
+    }
+)
+"""Spellings that round differently, and are made of other statements than the plain one of their problem."""

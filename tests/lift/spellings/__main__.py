@@ -1,4 +1,4 @@
-"""`python -m lift.spellings [--equal | --mutants] [COUNT [FIRST]]` from `tests/`: draws by seed; says what became of it.
+"""`python -m lift.spellings [--equal | --mutants] [COUNT [FIRST]]` from `tests/`: draws by seed, says what became.
 
 Without a flag, COUNT programs. With `--equal`, COUNT problems of every family: which choices of a spelling change the
 graph. With `--mutants`, changed programs, drawn and hand-written, until COUNT of them lifted.

@@ -129,11 +129,13 @@ def _judged(
         return Mutant(subject.family, name, "equivalent" if same else "refused", found.missing[0].why, source)
     if wire.digest(graph) == digest and not same and not _near(plain, ran):
         return Mutant(subject.family, name, "wrong", "the graph of the unchanged program", source)
-    dims = {t.name: t.dims for t in graph.tensors if t.role == "weight"}  # a weight is as large as it is read
+    dims = {t.name: t.dims for t in graph.tensors if t.role == "weight"}  # a weight is as large as it may be read
+    if any(d > e for n, ds in dims.items() for d, e in zip(ds, subject.inputs[0][n].shape, strict=True)):
+        return Mutant(subject.family, name, "stops", "a weight is read past what is given", source)
     for whole in subject.inputs:
         tables = {n: v[tuple(slice(0, d) for d in dims[n])] if n in dims else v for n, v in whole.items()}
         try:
-            agree(program, subject.facts, tables, subject.results, graph, tolerance=1e-9)
+            agree(program, subject.facts, tables, subject.results, graph, 1e-9, flat)
         except (AssertionError, ValueError, IndexError, KeyError) as error:
             return Mutant(subject.family, name, "wrong", f"{type(error).__name__} {error}", source)
     return Mutant(subject.family, name, "equivalent" if same else "right", "", source)

@@ -1,7 +1,7 @@
 """Changes of meaning at the tree of a program: every named change at every place where it can be made.
 
-No change can make a loop endless: conditions of a While change by one or in `<` and `<=` only, and what such a condition
-reads is assigned as before.
+No change can make a loop endless: conditions of a While change by one or in `<` and `<=` only, and what such a
+condition reads is assigned as before.
 """
 
 from __future__ import annotations
@@ -185,7 +185,8 @@ def _whole(s: Stmt, scope: _Scope) -> Iterator[tuple[str, tuple[Stmt, ...]]]:
         case Set(_, FloatLiteral() | IntLiteral()):
             yield "an accumulator not reset", ()
         case SetItem(Index(collection, index), value):
-            yield "an overlapping write", (replace(s, place=Index(collection, Binary("/", _more(index), IntLiteral(2)))),)
+            half = Binary("/", _more(index), IntLiteral(2))
+            yield "an overlapping write", (replace(s, place=Index(collection, half)),)
             for loop in scope.loops[-1:]:
                 if any(isinstance(e, Name) and e.name == loop for e in walk(index)):
                     yield "an overlapping write", (replace(s, place=Index(collection, _ONE)),)
