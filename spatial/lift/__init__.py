@@ -10,7 +10,7 @@ of them. In reading order:
     flat                     tables of several axes read as one sequence
     facts, state, machine    what a spec declares; variables; guards and the proof that accesses are in range
     expressions              the language's expressions
-    changes, loops           what a body may change; a loop's record, and who runs its body
+    changes, loops, trips    what a body may change; a loop's record, who runs its body, and how often
     nests, blocks            a loop as a nest of independent iterations, or as a block of instances
     repeats, stores          the choice between the two; writes of items and rows
     execute                  the language's statements

@@ -351,7 +351,9 @@ def select(condition: Node, a: Node, b: Node) -> Node:
     if a.kind == b.kind == "bool":
         return either(both(condition, a), both(negate(condition), b))
     if a.kind != b.kind:
-        raise Undefined("the value is an Int on one branch and a Float on the other")
+        raise Undefined(
+            "the value is an Int on one branch and a Float on the other", "make it a Float on both: 0.0 is one"
+        )
     return raw_op("select", (condition, a, b), a.kind)
 
 

@@ -1,13 +1,16 @@
 """A loop as a block: its body executed once for a symbolic instance, whole tensors handed from one to the next.
 
 State may be written in part (over what it was); everything else that is carried is remade whole, for a loop that
-changes a sequence item by item is a recurrence, not a block.
+changes a sequence item by item is a recurrence, not a block. Beside sequences, numbers may be carried too: as tensors
+without axes. Which are, only a first execution tells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from spatial.lift.bounds import ANY, Bounds, bounds, join_bounds
 from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value
 from spatial.lift.machine import Machine
 from spatial.lift.rewrite import Substitution
@@ -26,10 +29,11 @@ from spatial.lift.values import (
     Sym,
     Tensor,
     combine,
+    get,
     int_constant,
     integer,
 )
-from spatial.lift.writes import copy_of
+from spatial.lift.writes import copy_of, number_of
 
 
 @dataclass(eq=False)
@@ -41,12 +45,38 @@ class Slot:
     inner: Inner
 
 
+_ROUNDS = 4
+"""Executions after which the bounds of a carried Int must have settled, or it has none."""
+
+
+class Carried(Exception):
+    """Numbers that instances hand on, found as the block was closed; with the bounds they are now taken to keep."""
+
+    def __init__(self, cells: Mapping[Cell, Bounds]) -> None:
+        super().__init__()
+        self.cells = cells
+
+
 def run_block(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
     """Executes a loop as a block of `trip` instances; raises `NotLifted` where it is none."""
+    mark = ex.m.mark()
+    held: dict[Cell, Bounds] = {}
+    rounds = 0
+    while True:
+        try:
+            return _attempt(ex, loop, scope, trip, held)
+        except Carried as found:
+            ex.m.undo(mark)
+            held |= found.cells if rounds < _ROUNDS else dict.fromkeys(found.cells, ANY)
+            rounds += 1
+
+
+def _attempt(ex: Runner, loop: Loop, scope: Scope, trip: int, held: Mapping[Cell, Bounds]) -> None:
+    """One execution; the numbers `held` are carried as tensors."""
     m = ex.m
     b = Instance(trip)
     block = BlockValue(trip, b, 0, loop.span)
-    steps = inductions(ex, loop.body, scope)
+    steps = inductions(ex, loop.body, scope, loop.name)
     scalars: list[tuple[Cell, Node, Sym]] = []
     counted: list[tuple[Cell, Node]] = []
     slots: list[Slot] = []
@@ -56,6 +86,12 @@ def run_block(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
             case Node() if cell.name in steps:
                 counted.append((cell, combine(value, integer(trip * steps[cell.name]))))
                 m.assign(cell, combine(value, b, steps[cell.name]))
+            case Node() if cell in held:
+                entry = number_of(value, m.tick(), cell.name, loop.span)
+                inner = Inner(cell.name, (), entry.kind, block, len(slots))
+                inner.range = held[cell]
+                slots.append(Slot(cell, entry, inner))
+                m.assign(cell, get(inner, ()))
             case Node():
                 start = Sym(cell.name, None, value.kind, carried=True)
                 scalars.append((cell, value, start))
@@ -87,6 +123,8 @@ def run_block(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
 
 def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, Node, Sym]], slots: list[Slot]) -> None:
     nodes: dict[Sym, Node] = {}
+    chained: list[Cell] = []
+    exits: dict[Cell, Node] = {}
     for cell, entry, start in scalars:
         exit = cell.value
         if not isinstance(exit, Node):
@@ -97,16 +135,22 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         elif start in exit.free:
             step = int_constant(combine(exit, start, -1)) if exit.kind == start.kind == "int" else None
             if step is None:
-                raise _recurrence(cell, loop)
+                chained.append(cell)
+                exits[cell] = exit
+                continue
             nodes[start] = combine(entry, block.b, step)
             m.assign(cell, combine(entry, integer(step * block.trip)))
         else:
             nodes[start] = entry  # never read: a read would leave it in an exit, checked below
+            exits[cell] = exit
             m.assign(cell, Poison(f'the value of "{cell.name}" is not kept after the loop'))
     kept: list[tuple[Slot, Tensor]] = []
     same: dict[Tensor, Tensor] = {}
     for s in slots:
         value = s.cell.value
+        if isinstance(value, Node) and s.inner.dims == ():
+            kept.append((s, number_of(value, m.tick(), s.cell.name, loop.span)))
+            continue
         if not isinstance(value, Seq):
             continue
         if value.tensor is s.inner and value.whole:
@@ -114,12 +158,11 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
             m.assign(s.cell, Seq(s.entry))
         else:
             kept.append((s, whole_of(value, m.tick(), loop.span)))
-    private = {start for cell, _, start in scalars if isinstance(cell.value, Poison)}
     change = Substitution(nodes, same)
+    _check_carried(loop, scalars, kept, chained, exits)
+    _check_bounds(kept)
     finals: list[tuple[Slot, Tensor]] = []
     for s, made in kept:
-        if private & made.free:
-            raise _recurrence(s.cell, loop)
         made = change.tensor(made)
         _check_whole(m, s, made, loop)
         finals.append((s, made))
@@ -138,7 +181,41 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         block.made.append(made)
         final = Final(s.entry.name or s.cell.name, made.dims, made.kind, block, n)
         final.length = s.inner.length
-        m.assign(s.cell, Seq(final))
+        m.assign(s.cell, Seq(final) if isinstance(s.cell.value, Seq) else get(final, ()))
+
+
+def _check_carried(
+    loop: Loop,
+    scalars: list[tuple[Cell, Node, Sym]],
+    kept: list[tuple[Slot, Tensor]],
+    chained: list[Cell],
+    exits: Mapping[Cell, Node],
+) -> None:
+    """Raises `Carried` where an instance computes from a number of the one before; such numbers alone are no block."""
+    made: list[Tensor | Node] = [t for _, t in kept]
+    made += [exits[cell] for cell in chained]
+    private = {start: cell for cell, _, start in scalars if isinstance(cell.value, Poison)}
+    read = [cell for start, cell in private.items() if any(start in t.free for t in made)]
+    if not chained and not read:
+        return
+    carried = {cell: entry for cell, entry, _ in scalars if cell in chained or cell in read}
+    numbers = all(entry.kind in ("int", "float") for entry in carried.values())
+    if not numbers or all(s.inner.dims == () for s, _ in kept):
+        raise _recurrence((chained or read)[0], loop)
+    raise Carried({cell: bounds(entry) for cell, entry in carried.items()})
+
+
+def _check_bounds(kept: list[tuple[Slot, Tensor]]) -> None:
+    """Raises `Carried` where an instance may leave an Int outside the bounds that it was taken to keep."""
+    wider: dict[Cell, Bounds] = {}
+    for s, _ in kept:
+        exit, held = s.cell.value, s.inner.range
+        if isinstance(exit, Node) and exit.kind == s.inner.kind == "int":
+            both = join_bounds(held, bounds(exit))
+            if both != held:
+                wider[s.cell] = both
+    if wider:
+        raise Carried(wider)
 
 
 def _carried(scalars: list[tuple[Cell, Node, Sym]], counted: list[tuple[Cell, Node]], slots: list[Slot]) -> list[Cell]:

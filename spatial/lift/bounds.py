@@ -12,8 +12,10 @@ from itertools import combinations
 
 from spatial.lift.values import (
     Const,
+    Final,
     Fold,
     Get,
+    Inner,
     Lin,
     Made,
     Node,
@@ -132,6 +134,10 @@ def tensor_bounds(tensor: Tensor, memo: dict[object, Bounds]) -> Bounds:
     match tensor:
         case Source():
             found: Bounds = tensor.range or ANY
+        case Inner():
+            found = tensor.range
+        case Final():
+            found = tensor.block.inner[tensor.slot].range
         case Made():
             values = [_bounds(p.value, memo) for p in tensor.pieces]
             if tensor.base is not None:

@@ -157,8 +157,9 @@ class Hoister:
                 return node
 
     def condition(self, node: Node, unit: Unit) -> Node:
-        """A condition: its indices put right, nothing else moved."""
-        return Mapper(lambda t, index: get(t, tuple(self.index(i, unit) for i in index))).node(node)
+        """A condition: its indices put right, its reductions alone, nothing else moved."""
+        alone = Mapper(lambda t, index: get(t, tuple(self.index(i, unit) for i in index))).node(node)
+        return self.nested(alone, free_axes(alone), unit)
 
     def index(self, node: Node, unit: Unit) -> Node:
         """An index with at most one run-time term, and that a direct read of a table."""

@@ -73,40 +73,76 @@ def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:
     return cells
 
 
-def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope) -> dict[str, int]:
-    """Counters the body moves by a constant, in one plain statement of its own, with the constant."""
+def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str = "") -> dict[str, int]:
+    """Counters the body of a loop over `own` moves by a constant, in one plain statement, with the constant."""
     found: dict[str, int] = {}
-    assigned = assigned_names(body, ex.m.program)
     for s in body:
         if not isinstance(s, syntax.Set) or s.name in found:
-            continue
-        inside = [n.name for n in syntax.walk(s.value) if isinstance(n, syntax.Name)]
-        if inside.count(s.name) != 1 or any(n in assigned for n in inside if n != s.name):
-            continue
-        if any(isinstance(n, syntax.Index | syntax.Call) for n in syntax.walk(s.value)):
             continue
         cell = scope.find(s.name) or ex.m.globals.find(s.name)
         if cell is None or not isinstance(cell.value, Node) or cell.value.kind != "int":
             continue
-        if any(isinstance(x, syntax.Let | syntax.Set) and x.name in inside and x is not s for x in body):
+        if sum(isinstance(c, syntax.Set) and c.name == s.name for c in syntax.statements(tuple(body))) != 1:
             continue
-        step = counter_step(ex, body, s.name, scope)
-        if step is not None:
+        if any(isinstance(n, syntax.Index | syntax.Call) for n in syntax.walk(s.value)):
+            continue
+        step = counter_step(ex, body, s.name, scope, own)
+        if step:
             found[s.name] = step
     return found
 
 
-def counter_step(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope) -> int | None:
-    """By how much each iteration moves a counter that one plain statement of the body changes."""
-    changes = [s for s in syntax.statements(tuple(body)) if isinstance(s, syntax.Set) and s.name == name]
-    if len(changes) != 1 or changes[0] not in body:
+def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
+    """Names that a body binds: what they mean is told in an iteration only."""
+    found: set[str] = set()
+    for s in syntax.statements(tuple(body)):
+        match s:
+            case syntax.Let(name) | syntax.RepeatRange(name) | syntax.RepeatIn(name):
+                found.add(name)
+            case _:
+                pass
+    return found
+
+
+def counter_step(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, own: str = "") -> int | None:
+    """By how much each iteration of a loop over `own` moves a counter: plain statements, the same on every branch."""
+    bound = _bound(body)
+    if name in bound:
         return None
-    match changes[0].value:
+    local = bound | set(assigned_names(body, ex.m.program)) | {own}
+    return _moved(ex, body, name, scope, local)
+
+
+def _moved(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, local: set[str]) -> int | None:
+    total = 0
+    for s in body:
+        amount: int | None = 0
+        match s:
+            case syntax.Set(n, value) if n == name:
+                amount = _amount(ex, value, name, scope, local)
+            case syntax.If(branches, otherwise):
+                sides = {_moved(ex, side, name, scope, local) for side in (*(b for _, b in branches), otherwise)}
+                amount = sides.pop() if len(sides) == 1 else None
+            case _ if name in assigned_names((s,), ex.m.program):
+                amount = None
+            case _:
+                pass
+        if amount is None:
+            return None
+        total += amount
+    return total
+
+
+def _amount(ex: Runner, value: syntax.Expr, name: str, scope: Scope, local: set[str]) -> int | None:
+    match value:
         case syntax.Binary("+", syntax.Name(n), step) | syntax.Binary("+", step, syntax.Name(n)) if n == name:
             sign = 1
         case syntax.Binary("-", syntax.Name(n), step) if n == name:
             sign = -1
         case _:
             return None
-    amount = int_constant(ex.eval.index(step, scope))
-    return sign * amount if amount else None
+    if any(isinstance(n, syntax.Name) and n.name in local for n in syntax.walk(step)):
+        return None
+    amount = ex.eval.number(step, scope)
+    known = int_constant(amount)
+    return sign * known if known is not None else None

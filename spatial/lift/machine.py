@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spatial.errors import nearest
-from spatial.lift.arith import nonneg
 from spatial.lift.bounds import at_least_zero, bounds
 from spatial.lift.facts import Facts
 from spatial.lift.flat import places
@@ -419,11 +418,6 @@ def rangeless(node: Node) -> tuple[str, ...]:
         if isinstance(n, Get) and isinstance(n.tensor, Source) and n.kind == "int" and n.tensor.range is None:
             found[n.tensor.name] = None
     return tuple(found)
-
-
-def guard_of(trip: Node, v: Sym) -> Node:
-    """`v < trip`."""
-    return nonneg(plus(combine(trip, v, -1), -1))
 
 
 def _extents(tensor: Tensor) -> list[int]:

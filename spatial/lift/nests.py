@@ -18,11 +18,12 @@ from spatial.lift.changes import pushed_names
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value
-from spatial.lift.machine import Access, guard_of
+from spatial.lift.machine import Access
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
 from spatial.lift.survey import Lost, lost_from
+from spatial.lift.trips import guard_of
 from spatial.lift.values import TRUE, Made, Node, Op, Start, Sym, Tensor, combine, int_constant, integer, parts, scale
 
 
@@ -56,12 +57,13 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     v = Sym(loop.name or "n", extent)
     trip = integer(extent) if loop.parts else loop.trip
     guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
-    steps = {name: step * (loop.parts or 1) for name, step in inductions(ex, loop.body, scope).items()}
+    steps = {name: step * (loop.parts or 1) for name, step in inductions(ex, loop.body, scope, loop.name).items()}
     pushed = {scope.find(n) or m.globals.find(n) for n in pushed_names(loop.body, m.program)}
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
     entries: dict[Tensor, Value | None] = {}
+    widened: list[str] = []
     for cell in assigned_cells(loop, ex, scope):
         value = cell.value
         if isinstance(value, Node) and cell.name in steps:
@@ -78,6 +80,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         if isinstance(value, Seq):
             value = Seq(whole_of(value, m.tick(), loop.span))
         if isinstance(value, Node) and value.kind == "int" and start.kind == "float":
+            widened.append(cell.name)
             value = arith.to_float(value)
         carries.append(Carry(cell, value, start, value))
         m.assign(cell, Seq(start) if isinstance(start, Start) else start)
@@ -133,6 +136,13 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     if whole:
         _check_divided(carries, v)
     closing = Closing(v, trip, guard, outside, loop.span, carries, {}, {})
+    if widened and not closing.runs:
+        raise NotLifted(
+            f'"{widened[0]}" is a Float after this loop, but still an Int if the loop runs no time',
+            "start it as a Float: 0.0",
+            loop.span,
+            binder=widened[0],
+        )
     _close(ex, closing, inside, counters)
     return True
 

@@ -6,73 +6,58 @@ that fails is undone from the journal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spatial.lift.arith import extreme
 from spatial.lift.blocks import run_block
 from spatial.lift.bounds import bounds
-from spatial.lift.changes import assigned_names
-from spatial.lift.loops import Loop, Runner, counter_step
+from spatial.lift.loops import Loop, Runner
 from spatial.lift.machine import rangeless
 from spatial.lift.nests import run_nest
 from spatial.lift.partly import block_tells, run_surveyed
 from spatial.lift.state import NotLifted, Scope
-from spatial.lift.values import Node, combine, int_constant, integer, plus
+from spatial.lift.trips import leading_breaks, trips
+from spatial.lift.values import combine, int_constant, plus
 from spatial.logos import syntax
 
 
 def run_repeat(ex: Runner, s: syntax.RepeatRange, scope: Scope) -> None:
     """`Repeat for i from first to last`."""
     first, last = ex.eval.index(s.first, scope), ex.eval.index(s.last, scope)
-    _run(ex, Loop(s.var, plus(combine(last, first, -1), 1), first, None, s.body, s.span), scope)
+    loop = Loop(s.var, plus(combine(last, first, -1), 1), first, None, s.body, s.span)
+    _run(ex, _ended(ex, loop, scope), scope)
 
 
 def run_repeat_in(ex: Runner, s: syntax.RepeatIn, scope: Scope) -> None:
     """`Repeat for x in xs`."""
     items = ex.m.settled(ex.eval.sequence(s.collection, scope), s.span)
-    _run(ex, Loop(s.var, ex.m.length(items, s.span), None, items, s.body, s.span), scope)
+    _run(ex, _ended(ex, Loop(s.var, ex.m.length(items, s.span), None, items, s.body, s.span), scope), scope)
 
 
 def run_while(ex: Runner, s: syntax.While, scope: Scope) -> None:
-    """A `While` whose condition compares a counter that every iteration moves by a constant."""
-    found = _counter(ex, s, scope)
+    """A `While` whose condition compares counters that every iteration moves by constants."""
+    going, body = leading_breaks(s.body)
+    found = trips(ex, [s.condition, *going], body, scope, {})
     if found is None:
         raise NotLifted(
             "how often this While runs depends on values that are computed",
             "count with Repeat, or compare a counter that grows by a constant with a fixed bound",
             s.span,
         )
-    _run(ex, Loop("", found, None, None, s.body, s.span), scope)
+    _run(ex, Loop("", found, None, None, body, s.span), scope)
 
 
-def _counter(ex: Runner, s: syntax.While, scope: Scope) -> Node | None:
-    """The trip count of a counting While."""
-    c, negated = s.condition, False
-    while isinstance(c, syntax.Not):
-        c, negated = c.operand, not negated
-    if not isinstance(c, syntax.Binary) or c.op not in _MIRROR:
-        return None
-    said = _NEGATED[c.op] if negated else c.op
-    assigned = assigned_names(s.body, ex.m.program)
-    for name, bound, op in ((c.left, c.right, said), (c.right, c.left, _MIRROR[said])):
-        if not isinstance(name, syntax.Name) or name.name not in assigned:
-            continue
-        if any(isinstance(n, syntax.Name) and n.name in assigned for n in syntax.walk(bound)):
-            continue
-        step = counter_step(ex, s.body, name.name, scope)
-        if step is None or (step > 0) != (op in ("<", "<=")):
-            continue
-        start, end = ex.eval.index(name, scope), ex.eval.index(bound, scope)
-        room = combine(end, start, -1) if step > 0 else combine(start, end, -1)
-        if op in ("<", ">"):
-            room = plus(room, -1)
-        n = int_constant(room)
-        if n is not None:
-            return integer(max(n // abs(step) + 1, 0))
-        if abs(step) == 1:
-            return plus(room, 1)
-    return None
+def _ended(ex: Runner, loop: Loop, scope: Scope) -> Loop:
+    """A loop that breaks off at the top of its body once a counter has come so far, as one that runs so often."""
+    going, body = leading_breaks(loop.body)
+    own = {loop.name: loop.first} if loop.first is not None else {}
+    found = trips(ex, going, body, scope, own) if going and (own or loop.name not in _names(going)) else None
+    return loop if found is None else replace(loop, trip=extreme("min", loop.trip, found), body=body)
 
 
-_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+def _names(conditions: Sequence[syntax.Expr]) -> set[str]:
+    return {n.name for e in conditions for n in syntax.walk(e) if isinstance(n, syntax.Name)}
 
 
 def _run(ex: Runner, loop: Loop, scope: Scope) -> None:

@@ -164,14 +164,15 @@ class Start(Tensor):
 
 
 class Inner(Tensor):
-    """What a carried tensor is as an instance of a block begins."""
+    """What a carried tensor is as an instance of a block begins; `range`: proved bounds of a carried Int."""
 
-    __slots__ = ("block", "slot")
+    __slots__ = ("block", "range", "slot")
 
     def __init__(self, name: str, dims: tuple[int | None, ...] | None, kind: str, block: BlockValue, slot: int) -> None:
         super().__init__(name, dims, kind, frozenset())
         self.free = frozenset((self,))
         self.block, self.slot = block, slot
+        self.range: tuple[int | None, int | None] = (None, None)
 
 
 class Final(Tensor):

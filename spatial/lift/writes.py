@@ -169,3 +169,8 @@ def copy_of(tensor: Tensor, order: int, span: Span) -> Made:
     vars = tuple(Sym("k", d) for d in tensor.dims or ())
     piece = Piece(vars, (), vars, element(tensor, vars))
     return Made(tensor.name, tensor.dims or (), None, (piece,), order, span, tensor.length)
+
+
+def number_of(value: Node, order: int, name: str, span: Span) -> Made:
+    """A number as a tensor without axes."""
+    return Made(name, (), None, (Piece((), (), (), value),), order, span)
