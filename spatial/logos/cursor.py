@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 from spatial.errors import Problem, nearest
 from spatial.logos.syntax import Expr, Span, Type
 from spatial.logos.tokens import Token
-from spatial.logos.words import LOWER_CASE_ONLY, OUTSIDE_TYPES, RESERVED, SCALAR_TYPES, SEQ_TYPES
+from spatial.logos.words import LOWER_CASE_ONLY, OUTSIDE_TYPES, RESERVED, SCALAR_TYPES, SEQ_TYPES, UNITS
 
 MAX_NESTING = 64
 
@@ -61,6 +61,10 @@ class Cursor:
     def is_word(self, *words: str, offset: int = 0) -> bool:
         """Whether these words follow one another from here (or from `offset` tokens on)."""
         return all(self.ahead(offset + i).low == word for i, word in enumerate(words))
+
+    def is_unit(self, token: Token) -> bool:
+        """Whether a token is a unit of measure, and no variable of the program."""
+        return token.low in UNITS and token.text not in self.bound
 
     def take_symbol(self, *symbols: str) -> bool:
         """Pass one of these symbols if it stands here."""

@@ -34,7 +34,7 @@ from spatial.logos.syntax import (
     TextLiteral,
 )
 from spatial.logos.tokens import Token
-from spatial.logos.words import INT64_MAX, INT64_MIN, SEQ_TYPES, UNITS
+from spatial.logos.words import INT64_MAX, INT64_MIN, SEQ_TYPES, TIMES
 
 MAX_WIDTH = 4096
 
@@ -84,7 +84,7 @@ class ExpressionParser(Operators):
         token = self.advance()
         here = self.since(start)
         after = self.token
-        if after.low in UNITS and after.text not in self.bound and after.span.line == token.span.line:
+        if self.is_unit(after) and after.span.line == token.span.line:
             self.outside(f"the unit {after.text}")
         digits = token.text.replace("_", "").replace(",", "")
         if token.kind == "float":
@@ -147,6 +147,8 @@ class ExpressionParser(Operators):
             self.outside(_OUTSIDE_WORDS[token.low], start)
         if is_reserved(token.text):
             self.fail(f'expected an expression, found "{token.text}"', "", "", start)
+        if token.text in TIMES and token.text not in self.bound:
+            self.outside("a point in time", start)
         return Name(token.text, start)
 
     def _postfix(self, base: Expr) -> Expr:
@@ -154,6 +156,8 @@ class ExpressionParser(Operators):
         while True:
             if self.take_symbol("["):
                 index = self.expression()
+                if self.is_symbol(":"):
+                    self.fail('a slice is not written with ":"', "", 'write "items a through b of xs"')
                 self.expect_symbol("]", "after the index")
                 base = Index(base, index, self.since(base.span))
             elif self.take_symbol("."):
@@ -190,6 +194,8 @@ class ExpressionParser(Operators):
         if self.is_symbol(","):
             self.outside("a tuple", start)
         self.expect_symbol(")", "to close the parenthesis")
+        if self.is_symbol("->"):
+            self.outside("a closure", start)
         return inner
 
     def _list(self) -> Expr:
@@ -214,6 +220,8 @@ class ExpressionParser(Operators):
 
     def _item(self) -> Expr:
         start = self.advance().span
+        if self.token.kind == "int" and not self.token.text.strip("0_"):
+            self.fail("item 0 does not exist", "the first item is item 1")
         index = self._short_operand("the index")
         self.expect_word("of", "after the index (a computed index stands in parentheses)")
         collection = self.primary()
@@ -230,8 +238,6 @@ class ExpressionParser(Operators):
             inner = self.nested(self.expression)
             self.expect_symbol(")", f"to close {role}")
             return inner
-        if self.token.kind == "int" and not self.token.text.strip("0_"):
-            self.fail("item 0 does not exist", "the first item is item 1")
         if self.token.kind == "text":
             self.outside("a map")
         if self.token.kind in ("int", "float") or (self.token.kind == "word" and not self.is_word("of")):

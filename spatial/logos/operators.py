@@ -91,7 +91,7 @@ class Operators(Cursor):
             self.advance()
             return Not(self.nested(self.comparison), self.since(start))
         left = self._level(0)
-        if self.is_word("in") and self.ahead().kind == "text":
+        if self.is_word("in") and (self.ahead().kind == "text" or self.is_unit(self.ahead())):
             self.outside("a conversion of units or time zones")
         if self.take_word("in"):
             return self._binary("in", left, self._level(0))

@@ -42,7 +42,7 @@ from spatial.logos.syntax import (
     While,
 )
 from spatial.logos.tokens import Token
-from spatial.logos.words import OUTSIDE_STATEMENTS
+from spatial.logos.words import OUTSIDE_STATEMENTS, OUTSIDE_TAILS
 
 _COMPOUND: dict[str, BinaryOp] = {"+=": "+", "-=": "-", "*=": "*", "/=": "/", "%=": "%"}
 _STATEMENT_WORDS = ("Let", "Set", "Push", "Pop", "If", "While", "Repeat", "Break", "Return", "Call", "Show", "Assert")
@@ -97,6 +97,10 @@ class StatementParser(BlockParser):
 
     def _no_statement(self) -> NoReturn:
         token = self.token
+        if token.low == "continue":
+            self.fail('there is no "Continue"', "", "put what it would pass over under an If")
+        if token.low in OUTSIDE_TAILS:
+            self.outside(OUTSIDE_TAILS[token.low])
         if token.low in OUTSIDE_STATEMENTS:
             self.outside(f'the statement "{token.text.capitalize()}"')
         if token.kind == "word" and self.is_word("is", offset=1):
@@ -120,6 +124,8 @@ class StatementParser(BlockParser):
     def _let(self) -> Sequence[Stmt]:
         start = self.advance().span
         mutable = self.take_word("mutable") or self.take_word("mut")
+        if self.is_symbol("("):
+            self.outside("a tuple of variables")
         name = self.name("a variable")
         annotation = self.type_span() if self.take_symbol(":") else None
         if not (self.take_word("be") or self.take_symbol("=")):

@@ -24,9 +24,16 @@ LOWER_CASE_ONLY: Final = frozenset({"true", "false", "nothing", "none"})
 
 # First words of statements of the whole language that have no place in a tensor program.
 OUTSIDE_STATEMENTS: Final = _words(
-    """add append attempt await check connect decrease escape give increase inside inspect launch listen merge mount
-    read receive remove resolve run send simultaneously sleep spawn stop stream sync trust try write"""
+    """add append attempt await check concurrently connect create decrease delete escape give in increase inside inspect
+    launch listen merge mount read receive remove resolve run select send simultaneously sleep spawn stop stream sync
+    trust try write zone"""
 )
+
+# Words that go on an expression of the whole language where a tensor program's has ended.
+OUTSIDE_TAILS: Final = {"as": "a conversion of kinds", "mapped": "a mapped function", "pipe": "a pipe"}
+
+# Names that read as points in time, wherever the program does not bind them.
+TIMES: Final = _words("today now noon midnight")
 
 # Units that may follow a numeral in the whole language: quantities have no place in a tensor program.
 UNITS: Final = _words(

@@ -181,7 +181,6 @@ def test_lines_continue_until_a_period() -> None:
         ("a is less than or equal to b", 21, "at most"),
         ("a < b < c < d", 16, "more than two"),
         ("item 0 of xs", 11, "item 0 does not exist"),
-        ("items 0 through 2 of xs", 12, "item 0"),
         ("item i + 1 of xs", 13, 'expected "of"'),
         ("(a, b)", 6, "a tuple is not part"),
         ("(x: Int) -> x", 6, "a closure"),
