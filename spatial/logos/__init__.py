@@ -7,7 +7,7 @@ In reading order:
     cursor, operators, expressions      tokens to expressions
     blocks, statements, contracts, parser   ... to statements, functions, programs
     printer                             a tree back to text
-    show, values                        what a value is, and how it reads
+    stop, show, values                  how a program stops; what a value is, and how it reads
     arithmetic, builtin                 what operators and builtins do
     scopes, tailcalls                   what a name means; which calls are loops; a program's inputs
     pytree, gen_expressions, gen_statements, faults, interpret   running a program, as generated Python

@@ -11,16 +11,9 @@ import sys
 from typing import Any
 
 from spatial.logos.show import format_value, show_value
+from spatial.logos.stop import Stop, check_characters, check_power
 from spatial.logos.values import FALSE, TRUE, Bool, Seq, Text, type_name
 from spatial.logos.words import INT64_MAX, INT64_MIN
-
-
-class Stop(Exception):
-    """The program stops: what happened, why it can't be, what would mend it."""
-
-    def __init__(self, what: str, why: str = "", mend: str = "") -> None:
-        super().__init__(what)
-        self.what, self.why, self.mend = what, why, mend
 
 
 def is_number(value: object) -> bool:
@@ -86,10 +79,16 @@ def power(a: Any, b: Any) -> Any:
             raise Stop(
                 "a negative exponent on an Int", "an Int can't hold a fraction", "use a Float base, or pow(x, y)"
             )
-        return a**b
+        return int_power(a, b)
     if not (is_number(a) and is_number(b)):
         raise Stop(f"cannot raise {type_name(a)} to {type_name(b)}")
     return c_pow(to_float(a), to_float(b))
+
+
+def int_power(a: int, b: int) -> int:
+    """An Int to an exponent that is not negative."""
+    check_power(a.bit_length(), b)
+    return a**b
 
 
 def c_pow(a: float, b: float) -> float:
@@ -226,7 +225,7 @@ def set_item(seq: Any, index: Any, value: Any) -> None:
     if type(index) is not int:
         raise Stop(f"cannot index a Seq with {type_name(index)}", "", "an index is an Int")
     if abs(index) > len(seq.items):
-        raise Stop(f"index {index} is out of range", f"the sequence has {len(seq.items)} items")
+        raise Stop(f"index {show_value(index)} is out of range", f"the sequence has {len(seq.items)} items")
     seq.own().items[index - 1 if index > 0 else from_end(index)] = value
 
 
@@ -249,12 +248,14 @@ def pop(seq: Any) -> Any:
 
 def join(*parts: str | tuple[Any, str]) -> Text:
     """A string with holes: literal parts, and values with their formats."""
-    return Text("".join(part if isinstance(part, str) else format_value(*part) for part in parts))
+    shown = [part if isinstance(part, str) else format_value(*part) for part in parts]
+    check_characters(sum(map(len, shown)))
+    return Text("".join(shown))
 
 
 def combine(a: Any, b: Any) -> Text:
     """`a combined with b`."""
-    return Text(show_value(a) + show_value(b))
+    return Text(show_value(a)) + b
 
 
 def fail_assertion() -> None:

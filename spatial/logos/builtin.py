@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from spatial.logos.arithmetic import Stop, c_pow, is_number, length, to_float
+from spatial.logos.arithmetic import c_pow, int_power, is_number, length, to_float
 from spatial.logos.show import show_value
+from spatial.logos.stop import Stop, check_items
 from spatial.logos.values import Seq, Text, type_name
 from spatial.logos.words import INT64_MAX, INT64_MIN
 
@@ -84,8 +85,12 @@ def _round(x: Any) -> int:
 
 def _pow(x: Any, y: Any) -> Any:
     if type(_number("pow", x)) is int and type(_number("pow", y)) is int and y >= 0:
-        return x**y
+        return int_power(x, y)
     return c_pow(to_float(x), to_float(y))
+
+
+def _quoted(text: Text) -> str:
+    return f'"{text.value}"' if len(text.value) <= 80 else f'"{text.value[:80]}..."'
 
 
 def _parse_int(text: Any) -> int:
@@ -95,14 +100,14 @@ def _parse_int(text: Any) -> int:
         value = int(text.value.strip())
         if INT64_MIN <= value <= INT64_MAX:
             return value
-    raise Stop(f'cannot parse "{text.value}" as Int')
+    raise Stop(f"cannot parse {_quoted(text)} as Int")
 
 
 def _parse_float(text: Any) -> float:
     if type(text) is not Text:
         raise Stop(f"parseFloat takes a Text, not a {type_name(text)}")
     if not _FLOAT.fullmatch(text.value.strip()):
-        raise Stop(f'cannot parse "{text.value}" as Float')
+        raise Stop(f"cannot parse {_quoted(text)} as Float")
     return float(text.value.strip())
 
 
@@ -128,6 +133,7 @@ def _format(x: Any) -> Text:
 def _repeat(x: Any, n: Any) -> Seq:
     if type(n) is not int:
         raise Stop(f"the number of copies is an Int, not a {type_name(n)}")
+    check_items(n)
     return Seq([x.alias() if type(x) is Seq else x for _ in range(n)])
 
 

@@ -10,27 +10,35 @@ import re
 from types import FrameType
 from typing import Any
 
-from spatial.logos.arithmetic import Stop
 from spatial.logos.pytree import Site, locate
+from spatial.logos.show import show_value
+from spatial.logos.stop import Stop
 from spatial.logos.syntax import Binary, Index, Pop, Push, SetItem
 from spatial.logos.values import Seq, type_name
+
+# Calls that may be open at once; tail calls don't count.
+CALL_DEPTH = 2500
 
 _QUOTED = re.compile(r"'(\w+)'")
 _TYPE_NAMES = {"int": "Int", "float": "Float", "NoneType": "Nothing", "Bool": "Bool", "Text": "Text", "Seq": "Seq"}
 _VERBS = {"+": "add {} and {}", "-": "subtract {1} from {0}", "*": "multiply {} by {}"}
 
 
-def explain(error: Exception, site: Site, frame: FrameType) -> tuple[str, str, str]:
-    """What happened, why it can't be, and what would mend it."""
+def explain(error: Exception, site: Site, frame: FrameType, calls: int) -> tuple[str, str, str]:
+    """What happened, why it can't be, and what would mend it; `calls` were open."""
     match error:
         case Stop():
             return error.what, error.why, error.mend
+        case RecursionError() if calls < CALL_DEPTH:
+            return "a sequence nested too deep", "what is done here goes into every item of it", "use a flatter one"
         case RecursionError():
-            return "calls nested deeper than 2500", "only a call in tail position takes no depth", "use a loop"
+            return f"calls nested deeper than {CALL_DEPTH}", "only a call in tail position takes no depth", "use a loop"
         case NameError():
             name = str(error.name or "").removeprefix("g_")
             why = "nothing has bound it where this is reached, and it is no input"
             return f'undefined variable "{name}"', why, f"bind it before with Let {name} be ..."
+        case MemoryError():
+            return "out of memory", "what the program holds is too much for this machine", "hold less at once"
         case OverflowError():
             return "an Int too large for a Float", "beyond about 1.8e308 there is no finite one", ""
         case IndexError():
@@ -58,7 +66,7 @@ def _operand(tree: ast.expr | None, frame: FrameType) -> Any:
 def _out_of_range(site: Site, frame: FrameType) -> tuple[str, str, str]:
     index = _operand(site.index, frame)
     collection = _operand(site.collection, frame)
-    shown = "the index" if index is None else f"index {index}"
+    shown = "the index" if index is None else f"index {show_value(index)}"
     why = f"the sequence has {len(collection.items)} items" if isinstance(collection, Seq) else ""
     return f"{shown} is out of range", why, ""
 

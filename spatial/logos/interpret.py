@@ -17,18 +17,16 @@ from typing import Any
 from spatial.errors import Place, Problem, SourceError
 from spatial.logos import arithmetic
 from spatial.logos.builtin import BUILTIN_FUNCTIONS, NATIVE_FUNCTIONS
-from spatial.logos.faults import explain
+from spatial.logos.faults import CALL_DEPTH, explain
 from spatial.logos.gen_statements import generate
 from spatial.logos.pytree import Site, Sites
 from spatial.logos.scopes import free_names
 from spatial.logos.show import show_value
+from spatial.logos.stop import Stop
 from spatial.logos.syntax import Program
 from spatial.logos.values import FALSE, TRUE, Seq, Text, Value, internal, plain
 
 __all__ = ["CALL_DEPTH", "Run", "Seq", "Value", "free_names", "interpret", "show_value"]
-
-# Calls that may be open at once; tail calls don't count.
-CALL_DEPTH = 2500
 
 # What a helper may need on top of the deepest call.
 _HEADROOM = 60
@@ -100,13 +98,14 @@ def _run(namespace: dict[str, Any], sites: Sites) -> None:
     try:
         namespace["main"]()
     except (
-        arithmetic.Stop,
+        Stop,
         ArithmeticError,
         LookupError,
         NameError,
         TypeError,
         AttributeError,
         RecursionError,
+        MemoryError,
     ) as error:
         raise _located(error, sites) from None
     finally:
@@ -119,20 +118,21 @@ def _depth() -> int:
 
 def _located(error: Exception, sites: Sites) -> Exception:
     """The error as the person who wrote the program sees it; one that is not the program's stays as it is."""
-    trace, last = _innermost(error.__traceback__)
-    if trace is None or not (trace is last or isinstance(error, (arithmetic.Stop, RecursionError))):
+    trace, last, calls = _innermost(error.__traceback__)
+    if trace is None or not (trace is last or isinstance(error, (Stop, RecursionError, MemoryError))):
         return error
     site = sites.at(trace.tb_lineno) or Site(span=sites.found[0].span)
-    what, why, mend = explain(error, site, trace.tb_frame)
+    what, why, mend = explain(error, site, trace.tb_frame, calls)
     return SourceError(Problem(what, why, mend, site.span.place))
 
 
-def _innermost(trace: TracebackType | None) -> tuple[TracebackType | None, TracebackType | None]:
-    """The innermost traceback entry of generated code, and the innermost of all."""
+def _innermost(trace: TracebackType | None) -> tuple[TracebackType | None, TracebackType | None, int]:
+    """The innermost traceback entry of generated code, the innermost of all, and how many are of generated code."""
     found = last = None
+    calls = 0
     while trace is not None:
         last = trace
         if trace.tb_frame.f_code.co_filename == _FILE:
-            found = trace
+            found, calls = trace, calls + 1
         trace = trace.tb_next
-    return found, last
+    return found, last, calls

@@ -6,7 +6,7 @@ Formatting alone; knows no program, and of Bool, Text and Seq only that `str` gi
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, localcontext
 from typing import Any
 
 # Python refuses to print larger integers in one go.
@@ -45,9 +45,19 @@ def _show_int(value: int) -> str:
         return str(value)
     if value < 0:
         return "-" + _show_int(-value)
-    digits = value.bit_length() * 3 // 20 + 1  # about half of them
-    high, low = divmod(value, 10**digits)
-    return _show_int(high) + _show_int(low).zfill(digits)
+    with localcontext(Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])):
+        return format(_decimal(value, value.bit_length(), {}), "f")
+
+
+def _decimal(value: int, bits: int, powers: dict[int, Decimal]) -> Decimal:
+    """An integer of so many bits as a Decimal, whose products of long numbers are fast: by halves, high and low."""
+    if bits < 3 * _DIGITS_AT_ONCE:
+        return Decimal(value)
+    half = bits // 2
+    if half not in powers:
+        powers[half] = Decimal(2) ** half
+    low = _decimal(value & ((1 << half) - 1), half, powers)
+    return low + _decimal(value >> half, bits - half, powers) * powers[half]
 
 
 def format_value(value: Any, spec: str) -> str:

@@ -9,11 +9,12 @@ See Note [Handles and buffers] for the value semantics of sequences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from spatial.errors import UsageError
 from spatial.logos.show import show_value
+from spatial.logos.stop import check_characters, check_items
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,10 +57,10 @@ class Text:
         return [Text(c) for c in self.value]
 
     def __add__(self, other: object) -> Text:
-        return Text(self.value + show_value(other))
+        return Text(_joined(self.value, show_value(other)))
 
     def __radd__(self, other: object) -> Text:
-        return Text(show_value(other) + self.value)
+        return Text(_joined(show_value(other), self.value))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Text) and other.value == self.value
@@ -75,6 +76,11 @@ class Text:
 
     def __repr__(self) -> str:
         return f"Text({self.value!r})"
+
+
+def _joined(before: str, after: str) -> str:
+    check_characters(len(before) + len(after))
+    return before + after
 
 
 class Seq:
@@ -141,12 +147,14 @@ class Seq:
     def __add__(self, other: object) -> Seq:
         if not isinstance(other, Seq):
             return NotImplemented
+        check_items(len(self.items) + len(other.items))
         return Seq([*self.fresh(), *other.fresh()])
 
     def __mul__(self, other: object) -> Seq:
         if type(other) is not int:
             return NotImplemented
-        return Seq([item for _ in range(other) for item in self.fresh()])
+        check_items(len(self.items) * other)
+        return Seq([item for _ in range(other if self.items else 0) for item in self.fresh()])
 
     __rmul__ = __mul__
 
@@ -163,7 +171,16 @@ class Seq:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return f"[{', '.join(show_value(item) for item in self.items)}]"
+        return f"[{', '.join(self._shown())}]"
+
+    def _shown(self) -> Iterator[str]:
+        """The forms of its items: of shared inner sequences together they may be far larger than what is held."""
+        size = 0
+        for item in self.items:
+            form = show_value(item)
+            size += len(form) + 2
+            check_characters(size)
+            yield form
 
     def __repr__(self) -> str:
         return f"Seq.of({self.to_list()!r})"
