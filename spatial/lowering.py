@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Refused, SpatialError, Unsupported, counted
+from spatial.graph.describe import carried_state, state_order
 from spatial.graph.settle import settle
 from spatial.ir import graph as g
 from spatial.ir.body import Body
@@ -51,9 +52,11 @@ class Options:
 class ProgramLowering:
     """What became of a program: counts always, the program only where every statement was lowered and composed.
 
-    `missing`: statements refused for a reason of their own; `depending`: those that read what is missing. `kinds`:
-    sections by kind, block instances counted; `views`, `fills_made`: statements that became views and
-    constants; `fills`: (IR tensor, graph tensor) of each constant; `planned`: distinct sections planned here.
+    `missing`: statements refused for a reason of their own; `depending`: those that read what is missing. `state`:
+    tables in the order in which they are first met; `carried`: those of them that no call assembles whole. `kinds`:
+    sections by kind, block instances counted; `views`: statements that became views; `fills`: (IR tensor, graph tensor)
+    of each constant; `planned`: distinct sections planned here; `made`: the kind of section of each statement, by its
+    node and place in a block's body.
     """
 
     program: Program | None
@@ -68,6 +71,7 @@ class ProgramLowering:
     fills: tuple[tuple[str, int], ...] = ()
     planned: int = 0
     depending: tuple[g.Missing, ...] = ()
+    made: tuple[tuple[int, int, str], ...] = ()
 
     def whole(self) -> Program | None:
         """The program, or None where the lowering is partial."""
@@ -121,8 +125,10 @@ class Lowering:
     """What is refused, each with the number of its statement in the graph."""
     planned: int = 0
 
-    def sections(self, statement: g.Statement, origin: g.Origin | None, number: int, times: int) -> list[Section]:
-        """The section of a statement, or those of its parts; none, with the reason listed, where it is refused."""
+    def sections(
+        self, statement: g.Statement, origin: g.Origin | None, number: int, times: int
+    ) -> tuple[str, list[Section]]:
+        """The kind and section of a statement, or those of its parts; none, its reason listed, where it is refused."""
         kind = "unrecognized"
         try:
             parts = parts_of(statement, self.stored, self.target)
@@ -135,9 +141,9 @@ class Lowering:
             why = "; ".join(part for p in e.problems for part in (p.what, p.why) if part)
             place, name, file, line, column = (number, "", "", 0, 0) if origin is None else _where(origin)
             self.missing.append((number, g.Missing(place, name, kind, why, first.mend, file, line, column)))
-            return []
+            return kind, []
         self.kinds[kind] += times * len(parts)
-        return [
+        return kind, [
             Section(body, tuple(_operand(b) for b in template.binds), part)
             for body, template, part in zip(bodies, templates, parts, strict=True)
         ]
@@ -207,11 +213,11 @@ def lower(
     Never raises for a statement that cannot be lowered: it is listed as missing. Raises only for faults of ours.
     """
     options = options or Options()
-    graph = lifted.graph or lifted.partial
-    if graph is None:
+    lifted_graph = lifted.graph or lifted.partial
+    if lifted_graph is None:
         nothing = ProgramLowering(None, lifted.statements, 0, 0, lifted.missing, (), ())
         return replace(nothing, depending=lifted.depending)
-    graph = settle(graph)
+    graph = settle(lifted_graph)
     numbers = {owner: number for number, owner in enumerate(_owners(graph))}
     number = len(numbers)
     put = staged(graph)
@@ -220,6 +226,7 @@ def lower(
     work = Lowering(target, options, store_all(graph, tables, target), state)
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
+    made: list[tuple[int, int, str]] = []
     for node, owners in zip(graph.nodes, put.owners, strict=True):
         block = node if isinstance(node, g.Block) else None
         body = node.body if isinstance(node, g.Block) else (node,)
@@ -227,9 +234,11 @@ def lower(
             groups.append((block, []))
         for statement, owner in zip(body, owners, strict=True):
             source = numbers.get(owner, number)
-            groups[-1][1].extend(work.sections(statement, origins.get(owner), source, block.trip if block else 1))
+            kind, sections = work.sections(statement, origins.get(owner), source, block.trip if block else 1)
+            made += [(*owner, kind)] if sections else []
+            groups[-1][1].extend(sections)
     missing = tuple(dict(reversed(work.missing)).values())[::-1] + lifted.missing
-    sections = sum(work.kinds.values())
+    count = sum(work.kinds.values())
     tensors = {n: _tensor(graph, n, work.stored[n]) for n in range(len(graph.tensors))}
     program = None
     refused = len(missing) + len(lifted.depending)
@@ -247,15 +256,16 @@ def lower(
         program,
         lifted.statements,
         lifted.statements - refused,
-        sections,
+        count,
         missing,
-        tuple(name for name, _, _ in graph.state),
-        tuple(name for name, _, _ in graph.state),
+        state_order(lifted_graph),
+        carried_state(lifted_graph),
         tuple(sorted(work.kinds.items())),
         lifted.views,
         fills,
         work.planned,
         lifted.depending,
+        tuple(made),
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spatial.cli.explain import explained, told
 from spatial.cli.jobs import Job, job_of
 from spatial.cli.output import print_json
 from spatial.errors import EnvironmentFault, Refused, Unsupported
@@ -40,16 +41,18 @@ def run(options: argparse.Namespace) -> int:
     asked = Options(assume=job.assume, keep=lambda template, body: kept.append((template, body)))
     lowering = lower(job.lifted, job.tables, job.target, asked)
     program = lowering.whole()
+    more = explained(job, lowering) if options.explain else {}
     if options.json:
-        print_json("compile", _record(job.lifted, lowering))
+        print_json("compile", _record(job.lifted, lowering) | more)
     else:
-        for line in _told(job.lifted, lowering):
+        for line in (*_told(job.lifted, lowering), *(told(more) if more else ())):
             print(line)
     for line in _more(options, job):
         print(line, file=sys.stderr if options.json else sys.stdout)
     if program is None:
-        told = problems_of("lowered", lowering.lowered, lowering.statements, lowering.missing, lowering.depending)
-        raise Refused(told)
+        raise Refused(
+            problems_of("lowered", lowering.lowered, lowering.statements, lowering.missing, lowering.depending)
+        )
     if options.out is not None:
         _write(options.out, program)
     return 0

@@ -129,6 +129,7 @@ def _with_paths(lifted: Lifted, lifting: Action) -> Lifted:
     return replace(
         lifted,
         origins=tuple(replace(o, file=paths.get(o.file, o.file)) for o in lifted.origins),
+        recorded=tuple(replace(r, file=paths.get(r.file, r.file)) for r in lifted.recorded),
         missing=tuple(replace(m, file=paths.get(m.file, m.file)) for m in lifted.missing),
         depending=tuple(replace(m, file=paths.get(m.file, m.file)) for m in lifted.depending),
     )

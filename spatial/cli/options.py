@@ -40,7 +40,9 @@ def _compile(command: argparse.ArgumentParser) -> None:
     command.add_argument("--q8", type=_words, default=(), metavar="w,…", help="weights stored Q8_0")
     command.add_argument("--dense", type=_words, metavar="t,…", help="tables laid out in tiles")
     command.add_argument("--tp", metavar="MANIFEST", help="how a program is split over chips")
-    command.add_argument("--explain", action="store_true", help="the plan of each distinct section")
+    command.add_argument(
+        "--explain", action="store_true", help="what each statement lifted to, and the plan of each section"
+    )
     command.add_argument("--trace-passes", action="store_true", help="each distinct section after each pass")
     command.add_argument("-o", dest="out", type=Path, metavar="FILE", help="write the program (.txt: in text form)")
     _folders(command)

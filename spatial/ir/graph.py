@@ -228,6 +228,24 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """A statement of the source that is no statement of the graph of its own, and why.
+
+    `fate`: "joined" (part of the statement that makes tensor `of`), "view" (reads of it are reads of `of`), "fill" (the
+    build-time constant `of`), "duplicate" (equal to what makes `of`) or "dead" (nothing that is read from outside needs
+    it). `of` is -1 where there is no such tensor: what it gives stands in its readers as a number or an index.
+    """
+
+    fate: str
+    name: str
+    of: int
+    file: str
+    line: int
+    column: int
+    statement: int = 0
+
+
+@dataclass(frozen=True)
 class Missing:
     """A source statement that was not lifted or not lowered: its number, binder, kind, where it stands, and why.
 
@@ -257,7 +275,7 @@ class Lifted:
     `statements`: tensor statements seen, missing ones included; `views`, `fills`, `dead`, `duplicates`: how many of
     them are views, build-time constants, read by nothing, or equal to another. `missing`: those refused for a reason
     of their own; `depending`: those that read what is missing; `partial`: the graph of the rest, which is never a
-    program, and of which counts and origins then tell.
+    program, and of which counts, origins and what is recorded then tell.
     """
 
     graph: Graph | None
@@ -270,3 +288,4 @@ class Lifted:
     depending: tuple[Missing, ...] = ()
     partial: Graph | None = None
     duplicates: int = 0
+    recorded: tuple[Recorded, ...] = ()

@@ -8,16 +8,20 @@ of them. In reading order:
     bounds, solve            what is proved of integers; can accesses meet, who wrote an element
     exact, fills             natives and build-time constants, correctly rounded
     flat                     tables of several axes read as one sequence
-    facts, state, machine    what a spec declares; variables; guards and the proof that accesses are in range
+    facts, state             what a spec declares; variables, and the refusal
+    survey, machine          what is noted of a program that is refused; guards and the proof that accesses are in range
     expressions              the language's expressions
     changes, loops, trips    what a body may change; a loop's record, who runs its body, and how often
     nests, blocks            a loop as a nest of independent iterations, or as a block of instances
+    partly                   a loop of which statements are refused
     repeats, stores          the choice between the two; writes of items and rows
     execute                  the language's statements
     reductions, rescaled     sums, products, maxima; sums kept relative to a running maximum
     carries, combine, running, close_*    what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
     boxes, inside, emit      canonical boxes; the last range check; records and numbers
+    record, canonical        what became of every statement; the way from values to the graph
+    roots, outcome           what is read from outside; what is handed back where something is refused
     lifter                   the way through: `lift`
 
 This floor knows no chip, no layout and no file.

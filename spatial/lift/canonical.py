@@ -6,19 +6,21 @@ out; every access proved inside its tensor without the guards an intermediate dr
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from spatial.graph.ranges import with_ranges
 from spatial.ir.graph import Graph, Lifted, Shown
 from spatial.lift.boxes import reshape
 from spatial.lift.emit import Emitter
-from spatial.lift.hoist import Hoister, tabulate
+from spatial.lift.hoist import Hoister, outer_folds, tabulate
 from spatial.lift.inside import check_inside
 from spatial.lift.joins import join, reachable
 from spatial.lift.machine import Machine
-from spatial.lift.state import NotLifted, Seq, Text, Value
+from spatial.lift.record import recorded, unread
+from spatial.lift.state import NotLifted, Seq, Site, Text, Value
 from spatial.lift.units import Unit, Units
-from spatial.lift.values import BlockValue, Final, Get, Made, Node, Piece, Source, Sym, Tensor, constant
+from spatial.lift.values import BlockValue, Final, Get, Node, Piece, Source, Sym, Tensor, constant
 from spatial.lift.walk import children
 from spatial.logos.show import show_value
 
@@ -65,28 +67,19 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         tuple((name, emitter.source(source), emitter.number(t)) for name, source, t in state),
         tuple(_line(line, emitter) for line in shows),
     )
-    kept = set(live)
-    views = sum(1 for u in units.all if u in units.viewed and u not in kept and u not in joined)
-    dead = sum(1 for u in units.all if u not in kept and u not in joined and u not in units.viewed)
-    unread = _unread(units, machine)
+    unseen = unread(units, machine)
+    records = recorded(units, live, joined, emitter) + unseen
+    fates = Counter(r.fate for r in records)
     return Lifted(
         with_ranges(graph),
         tuple(emitter.origins),
-        len(units.all) + unread,
-        views,
+        len(units.all) + len(unseen),
+        fates["view"],
         emitter.fills,
-        dead + unread,
+        fates["dead"],
         (),
-        duplicates=emitter.duplicates,
-    )
-
-
-def _unread(units: Units, machine: Machine) -> int:
-    """Top-level sequences of Main that nothing reads."""
-    return sum(
-        1
-        for cell in machine.globals.names.values()
-        if isinstance(cell.value, Seq) and isinstance(cell.value.tensor, Made) and cell.value.tensor not in units.made
+        duplicates=len(emitter.duplicates),
+        recorded=records,
     )
 
 
@@ -101,7 +94,8 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
             raise NotLifted(
                 f'"{name}" is a truth value, and only numbers are tensors', "store 1 or 0", None, "write", name
             )
-        unit = units.new(name, (), value.kind, order, None)
+        folds = [f.origin for f in outer_folds(value) if isinstance(f.origin, Site)]
+        unit = units.new(name, (), value.kind, order, folds[-1] if folds else None)
         unit.fixed = True
         unit.pieces = (Piece((), (), (), units.mapper.node(value)),)
         unit.belong()

@@ -50,7 +50,6 @@ from spatial.lift.values import (
     parts,
 )
 from spatial.lift.values import Piece as UnitPiece
-from spatial.logos.syntax import NO_SPAN, Span
 
 COMMUTATIVE = ("add", "mul", "min", "max", "eq", "ne", "and", "or")
 
@@ -67,7 +66,7 @@ class Emitter:
     origins: list[Origin] = field(default_factory=list[Origin])
     equal: dict[object, int] = field(default_factory=dict[object, int])
     orders: Orders = field(default_factory=lambda: Orders())
-    duplicates: int = 0
+    duplicates: set[Unit] = field(default_factory=set[Unit])
     fills: int = 0
     region: BlockValue | None = None
     body: list[Statement] = field(default_factory=list[Statement])
@@ -128,8 +127,9 @@ class Emitter:
         if is_fill(unit):
             piece = self.piece(unit.pieces[0], dims)
             known = ("fill", dims, unit.kind, piece) in self.equal
-            self.duplicates += known
             self.fills += not known
+            if known:
+                self.duplicates.add(unit)
             self.numbers[unit] = self.fill(dims, unit.kind, piece)
             return
         pieces = tuple(sorted((self.piece(p, dims) for p in unit.pieces), key=lambda p: _pos_key(p)))
@@ -138,14 +138,14 @@ class Emitter:
         for known in (self.equal, self.body_equal):
             if key in known:
                 self.numbers[unit] = known[key]
-                self.duplicates += 1
+                self.duplicates.add(unit)
                 return
         number = self.add(GraphTensor(dims, unit.kind, "made"))
         self.numbers[unit] = number
         statement = Statement(number, pieces, base)
         inside = self.region is not None
         (self.body_equal if inside else self.equal)[key] = number
-        span = unit.origin if isinstance(unit.origin, Span) else NO_SPAN
+        span = unit.span
         place = (len(self.nodes), len(self.body)) if inside else (len(self.nodes), -1)
         self.origins.append(Origin(*place, unit.name, span.file, span.line, span.column))
         if inside:

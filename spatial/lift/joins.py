@@ -31,9 +31,9 @@ class Use:
     """ "value", "fold", or "other" (an index, a condition, a base)."""
 
 
-def join(units: Units, outside: set[Tensor]) -> set[Unit]:
-    """Joins what can be joined, and returns it; `outside`: tensors read from outside."""
-    joined: set[Unit] = set()
+def join(units: Units, outside: set[Tensor]) -> dict[Unit, Unit]:
+    """Joins what can be joined, and returns what joined what; `outside`: tensors read from outside."""
+    joined: dict[Unit, Unit] = {}
     while found := _round(units, outside, _map_joins):
         joined |= found
     joined |= _round(units, outside, _fold_joins)
@@ -43,10 +43,10 @@ def join(units: Units, outside: set[Tensor]) -> set[Unit]:
 Choice = Callable[[Unit, "Use", "dict[Unit, list[Use]]", "set[Tensor]"], bool]
 
 
-def _round(units: Units, outside: set[Tensor], choose: Choice) -> set[Unit]:
+def _round(units: Units, outside: set[Tensor], choose: Choice) -> dict[Unit, Unit]:
     live = reachable(units, outside)
     uses = _uses(live)
-    done: set[Unit] = set()
+    done: dict[Unit, Unit] = {}
     touched: set[Unit] = set()
     for unit in live:
         mine = uses.get(unit, [])
@@ -59,7 +59,7 @@ def _round(units: Units, outside: set[Tensor], choose: Choice) -> set[Unit]:
             continue
         if choose(unit, use, uses, outside):
             touched |= {use.reader, unit}
-            done.add(unit)
+            done[unit] = use.reader
     return done
 
 

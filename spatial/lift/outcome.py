@@ -43,7 +43,8 @@ def numbered(lifted: Lifted, program: syntax.Program) -> Lifted:
     """`lifted`, its statements told by their numbers in the text."""
     numbers = Numbers(program)
     origins = tuple(replace(o, statement=numbers.of(o.file, o.line, o.column)) for o in lifted.origins)
-    return replace(lifted, origins=origins)
+    records = tuple(replace(r, statement=numbers.of(r.file, r.line, r.column)) for r in lifted.recorded)
+    return replace(lifted, origins=origins, recorded=records)
 
 
 def refusal(program: syntax.Program, noted: Sequence[Noted], rest: Lifted | None) -> Lifted:

@@ -14,6 +14,8 @@ from repository import TARGETS
 
 from spatial.cli import main
 
+ROOT = Path(__file__).parents[2]
+
 THREE = """## Main
 Let y be 0.0.
 Repeat for i from 1 to n:
@@ -97,3 +99,104 @@ def test_a_deployment_of_which_statements_are_refused_builds_nothing(
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == 1 and "three.lg:7:5: error: " in run.stdout + run.stderr
     assert sorted(path.name for path in (tmp_path / "artifacts").rglob("*") if path.is_file()) == store
+
+
+# ---------------------------------------------------------------- --explain
+
+ROWS = """## To native exp (x: Float) -> Float
+
+## Main
+Let scale be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push 1.0 / i to scale.
+Let twin be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push item i of scale to twin.
+Let first be item 1 of table.
+Let best be 1.
+Let top be item 1 of first.
+Repeat for i from 2 to n:
+    If item i of first > top:
+        Set top to item i of first.
+        Set best to i.
+Let y be a new Seq of Float.
+Repeat for p from 1 to 3:
+    Let total be 0.0.
+    Repeat for i from 1 to n:
+        Set total to total + item i of (item p of table) * item i of twin.
+    Push exp(total) to y.
+Let unused be 2 copies of item 1 of y.
+Let a be item 7 of scale.
+"""
+
+TOLD = """lowered 6 of 7 statements
+views 1, fills 1, duplicates 0, unread 1
+sections 3
+  argmax: 1
+  map: 1
+  product: 1
+rows.lg:
+  22:5 y
+    product [3] over [4], Float: product
+      [i] = exp(sum[table[i, j] * scale[j] over j])
+      joined: total (21:9)
+  16:9 best
+    arg-max [] over [4], Float: argmax
+      [] = [i + 1 at max, first of table[0, i] over i]
+      from 1 to 4
+no statements of their own:
+  6:5 scale: a constant
+  9:5 twin: a view, written out where it is read
+  23:1 unused: needed by nothing that is read
+operands:
+  table: input, 3 x 4 Float, f32, dense, Unknown
+  scale: fill, 4 Float, 1.0 / (i + 1)
+dense tables: table
+links: none, on one chip
+"""
+
+
+def test_what_every_statement_became_is_told_in_lines(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rows.lg").write_text(ROWS)
+    shutil.copytree(TARGETS, tmp_path / "targets")
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    given = ("compile", "rows.lg", "--target", "reference", "--size", "n=4", "--results", "y,best,a", "--explain")
+    assert main(given) == 1
+    said = capsys.readouterr().out
+    assert said.partition("section 0: ")[0] == TOLD
+    assert main([*given, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [(row["family"], row["float"], row["sections"]) for row in found["explained"]] == [
+        ("product", True, ["product"]), ("arg-max", True, ["argmax"]),
+    ]  # fmt: skip
+    assert found["explained"][1]["range"] == [1, 4]
+    assert {o["name"]: o["fill"] for o in found["operands"]} == {"table": "Unknown", "scale": "1.0 / (i + 1)"}
+    assert (found["dense"], found["links"]) == (["table"], [])
+
+
+def test_a_model_is_explained_in_lines_that_fit_a_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    folders = ("--artifacts", str(tmp_path), "--store", str(tmp_path / "store"))
+    capsys.readouterr()
+    assert main(["compile", "tiny:decode", "--explain", *folders]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 120
+    told = [line.strip() for line in lines]
+    for part in (
+        "11:5 v_cache, in 2 instances",
+        "scatter [48] over [96], Float: product",
+        "[instance, position[0], i] = sum[wv[instance, i, j] * h[j] over j]",
+        "[i] = max[scores[i, j] where j <= position[0] over j]",
+        "[i] = embed[token[0], i]",
+        "token: input, 1 Int, 0 to 100, i8, flat, Unknown",
+        "dense tables: k_cache, v_cache",
+        "links: none, on one chip",
+    ):
+        assert part in told, part
+    families = {line.split(" [")[0] for line in told if "], Float" in line}
+    assert families == {"gather", "map", "product", "reduction", "pieces", "scatter"}

@@ -125,17 +125,27 @@ def test_build(built: Path) -> None:
 
 def test_compile(built: Path) -> None:
     found = spatial(built, "compile", "mini:decode")
-    held("compile", found)
+    held("compile", found, optional=EXPLAINED)
     assert found["whole"]
     assert found["lowered"] == found["statements"]
     kinds = next(line for line in DOCUMENT.splitlines() if line.startswith("| `kinds`"))
     assert set(found["kinds"]) <= set(re.findall(r"`(\w+)`", kinds))
 
 
+EXPLAINED = ("explained", "recorded", "operands", "dense", "links")
+
+
+def test_compile_explained(built: Path) -> None:
+    found = spatial(built, "compile", "mini:decode", "--explain")
+    held("compile", found)
+    families = next(line for line in DOCUMENT.splitlines() if line.startswith("| `explained[].family`"))
+    assert {row["family"] for row in found["explained"]} <= set(re.findall(r"`([\w-]+)`", families))
+
+
 def test_compile_refused(tmp_path: Path) -> None:
     (tmp_path / "sum.lg").write_text(RECURRENCE)
     found = spatial(tmp_path, "compile", "sum.lg", "--target", "reference", "--size", "n=8", code=1)
-    held("compile", found)
+    held("compile", found, optional=EXPLAINED)
     assert not found["whole"]
     assert [(m["file"], m["line"], m["binder"]) for m in found["missing"]] == [("sum.lg", 4, "y")]
 
