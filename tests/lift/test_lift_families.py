@@ -8,11 +8,14 @@ from collections.abc import Iterable
 
 import pytest
 from lift.families.corpus import Spelling, every, facts, kinds, names
-from lift.families.known import APART, REFUSED, UNLIKE
+from lift.families.known import APART, REFUSED, SECTIONS, UNLIKE
 from lifting import agree, flat_tables, lifted, parse
+from support import REFERENCE
 
 from spatial.ir import wire
 from spatial.ir.graph import Graph
+from spatial.lowering import lower
+from spatial.select import layouts
 
 ALL = list(every())
 COPIES = ("argmax", "gather", "matmul_integer", "prefix_masks", "scatter", "transposes", "updates")
@@ -78,6 +81,24 @@ def test_what_rounds_differently_is_of_the_same_family(s: Spelling) -> None:
     assert kinds(graph_of(s.family, s.source)) == kinds(graph_of(s.family, s.plain))
 
 
+@functools.cache
+def sections(family: str, source: str) -> frozenset[str]:
+    """The kinds of sections that a program is lowered to, maps apart; all of it."""
+    known = facts(family)
+    found = lifted(parse(source, "spelled.lg"), known.facts, known.results)
+    assert found.graph is not None
+    tables = layouts.agree({family: found.graph}, layouts.Request({}), REFERENCE)
+    lowering = lower(found, tables, REFERENCE)
+    assert not lowering.missing, lowering.missing
+    return frozenset(kind for kind, _ in lowering.kinds if kind != "map")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("s", parameters([s for s in ALL if s.kind == "rounds"], SECTIONS, AssertionError))
+def test_what_rounds_differently_is_lowered_to_sections_of_the_same_kinds(s: Spelling) -> None:
+    assert sections(s.family, s.source) == sections(s.family, s.plain)
+
+
 @pytest.mark.parametrize("family", names())
 def test_every_family_has_many_spellings(family: str) -> None:
     count = Counter(s.kind for s in ALL if s.family == family)
@@ -86,4 +107,4 @@ def test_every_family_has_many_spellings(family: str) -> None:
 
 
 def test_what_is_known_to_fail_is_a_spelling() -> None:
-    assert {*UNLIKE, *REFUSED, *APART} <= {s.name for s in ALL}
+    assert {*UNLIKE, *REFUSED, *APART, *SECTIONS} <= {s.name for s in ALL}

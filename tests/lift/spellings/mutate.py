@@ -14,6 +14,7 @@ from spatial.logos.syntax import (
     Binary,
     BinaryOp,
     Call,
+    CallStmt,
     Expr,
     FloatLiteral,
     Function,
@@ -118,6 +119,7 @@ def _assigned(s: Stmt) -> set[str]:
 
 def _statement(s: Stmt, scope: _Scope) -> Iterator[tuple[str, tuple[Stmt, ...]]]:
     if isinstance(s, Let | Set) and s.name in scope.kept:
+        yield from _step(s)
         return
     yield from _whole(s, scope)
     match s:
@@ -150,9 +152,27 @@ def _statement(s: Stmt, scope: _Scope) -> Iterator[tuple[str, tuple[Stmt, ...]]]
                 yield name, (replace(s, first=changed),)
             for name, changed in _block(body, replace(scope, loops=(*scope.loops, var))):
                 yield name, (replace(s, body=changed),)
-        case RepeatIn(_, _, body) | While(_, body):
+        case RepeatIn(_, collection, body):
+            for name, changed in _expr(collection, scope):
+                yield name, (replace(s, collection=changed),)
             for name, changed in _block(body, scope):
                 yield name, (replace(s, body=changed),)
+        case While(_, body):
+            for name, changed in _block(body, scope):
+                yield name, (replace(s, body=changed),)
+        case CallStmt(call):
+            for name, changed in _expr(call, scope):
+                if isinstance(changed, Call):
+                    yield name, (replace(s, call=changed),)
+        case _:
+            pass
+
+
+def _step(s: Let | Set) -> Iterator[tuple[str, tuple[Stmt, ...]]]:
+    """A counter of a While that goes further at a time."""
+    match s:
+        case Set(name, Binary("+" | "-" as op, Name(counter), IntLiteral(by))) if counter == name and by > 0:
+            yield "a wrong stride", (Set(name, Binary(op, Name(counter), IntLiteral(by + 1))),)
         case _:
             pass
 
