@@ -123,12 +123,20 @@ REFUSED = _by_name(
             "argmax: of rows, a function",
             "argmax: of rows, by the item at the place",
         ),
-        "the item of an innermost loop over a sequence is taken for unbound": ("matmul_integer: products stored",),
         "the place depends on a maximum that is carried beside it": ("argmax: the maximum kept by max",),
         "the place is carried in an item of a sequence": ("argmax: of rows, set over copies",),
     }
 )
 """Spellings that are refused."""
+
+REFUSED_AT_OTHER_SIZES = _by_name(
+    {
+        "a length that is a quotient of a counter is not proved to be reached": (
+            "attention_prefill: positions and heads by one counter",
+        ),
+    }
+)
+"""Spellings that lift at the first sizes of their family and are refused at the second."""
 
 APART = _by_name(
     {
