@@ -16,6 +16,7 @@ from spatial.lift.emit import Emitter
 from spatial.lift.hoist import Hoister, outer_folds, tabulate
 from spatial.lift.inside import check_inside
 from spatial.lift.joins import join, reachable
+from spatial.lift.layers import fold_layers
 from spatial.lift.machine import Machine
 from spatial.lift.record import recorded, unread
 from spatial.lift.state import NotLifted, Seq, Site, Text, Value
@@ -36,7 +37,8 @@ class Roots:
 
 def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     """The graph of what the roots need."""
-    units = Units()
+    folded = fold_layers(_read(roots))
+    units = Units(folded.instead)
     results = [(name, _root(units, value, machine, name)) for name, value in roots.results]
     state = [(name, source, _last(units, value)) for name, source, value in roots.state]
     shows = [_shown(units, value, machine) for value in roots.shows]
@@ -67,7 +69,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         tuple((name, emitter.source(source), emitter.number(t)) for name, source, t in state),
         tuple(_line(line, emitter) for line in shows),
     )
-    unseen = unread(units, machine)
+    unseen = unread(units, machine, folded.members)
     records = recorded(units, live, joined, emitter) + unseen
     fates = Counter(r.fate for r in records)
     return Lifted(
@@ -81,6 +83,25 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         duplicates=len(emitter.duplicates),
         recorded=records,
     )
+
+
+def _read(roots: Roots) -> list[Tensor | Node]:
+    """The tensors and scalars that the roots are made of."""
+    found: list[Tensor | Node] = []
+    pending: list[Value | str] = [v for _, v in roots.results]
+    pending += [v for _, _, v in roots.state]
+    pending += roots.shows
+    for value in pending:
+        match value:
+            case Seq(tensor, prefix):
+                found += [tensor, *prefix]
+            case Node():
+                found.append(value)
+            case Text(parts):
+                pending += parts
+            case _:
+                pass
+    return found
 
 
 def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tensor:

@@ -15,7 +15,7 @@ from spatial.lift.changes import assigned_names
 from spatial.lift.expressions import Evaluator
 from spatial.lift.machine import Machine, Mark
 from spatial.lift.repeats import run_repeat, run_repeat_in, run_while
-from spatial.lift.state import Cell, Nothing, NotLifted, Poison, Scope, Seq, Value, follows, whole_of
+from spatial.lift.state import Cell, Nothing, NotLifted, Poison, Scope, Seq, Value, cell_serial, follows, whole_of
 from spatial.lift.stores import push, set_item
 from spatial.lift.values import Made, Node, Piece, Sym, get
 from spatial.lift.writes import guarded
@@ -200,7 +200,7 @@ class Executor:
             return value is not None, value
         if known is False:
             return self.branch(s, rest, scope, n + 1)
-        start = len(self.m.journal)
+        start, born = len(self.m.journal), next(cell_serial)
         first = self.under(condition, lambda: self.body(taken, Scope(outer=scope)))
         changed = self.rewind(start)
         if first is not None:
@@ -209,6 +209,8 @@ class Executor:
             raise NotLifted("a function returns on one branch only", "return from both, or after the branch", s.span)
         other = self.rewind(start)
         for cell in (*changed, *(c for c in other if c not in changed)):
+            if cell.serial > born and not scope.holds(cell) and not self.m.globals.holds(cell):
+                continue  # a variable of a branch, or of a function that it called
             before = cell.value
             a, b = changed.get(cell, before), other.get(cell, before)
             self.m.assign(cell, self.merged(condition, a, b, before, s.span))

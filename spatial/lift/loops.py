@@ -12,10 +12,13 @@ from typing import Protocol
 from spatial.lift.changes import assigned_names
 from spatial.lift.expressions import Evaluator
 from spatial.lift.machine import Machine
-from spatial.lift.state import Cell, Scope, Seq, Value
+from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value
 from spatial.lift.values import Node, combine, int_constant, integer
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
+
+WRITTEN_OUT = 64
+"""Iterations of loops within blocks, or around them, that are written out one after the other."""
 
 
 class Runner(Protocol):
@@ -57,6 +60,16 @@ def item_value(ex: Runner, loop: Loop, v: Node) -> Value:
     if loop.items is not None:
         return ex.m.step(loop.items, v, loop.span)
     return combine(loop.first or integer(0), v)
+
+
+def write_out(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
+    """Runs the iterations of a loop one after the other."""
+    for n in range(trip):
+        inner = Scope(outer=scope)
+        if loop.name:
+            inner.names[loop.name] = Cell(loop.name, item_value(ex, loop, integer(n)))
+        if ex.body(loop.body, inner) is not None:
+            raise NotLifted("a function returns from inside a loop", "return after the loop", loop.span)
 
 
 def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:

@@ -84,6 +84,8 @@ class Machine:
     """Tables of which an item is taken that is perhaps no row of theirs."""
     nest_depth: int = 0
     block_depth: int = 0
+    written_out: int = 0
+    """Loops that would be blocks are executed iteration by iteration."""
     discovering: bool = False
     survey: Survey | None = None
     """Set where refused statements are stepped over."""

@@ -5,7 +5,7 @@ Counts and explanations are made of these; nothing of them is in the graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from spatial.ir.graph import Recorded
 from spatial.lift.emit import Emitter
@@ -37,13 +37,13 @@ def recorded(units: Units, live: Sequence[Unit], joined: Mapping[Unit, Unit], em
     return tuple(found)
 
 
-def unread(units: Units, machine: Machine) -> tuple[Recorded, ...]:
-    """The top-level sequences of Main that nothing reads: no unit was made of them."""
+def unread(units: Units, machine: Machine, folded: Set[Tensor]) -> tuple[Recorded, ...]:
+    """The top-level sequences of Main that nothing reads: no unit was made of them, nor are they of `folded` layers."""
     found: list[Recorded] = []
     for cell in machine.globals.names.values():
-        value = cell.value
-        if isinstance(value, Seq) and isinstance(value.tensor, Made) and value.tensor not in units.made:
-            span = value.tensor.origin if isinstance(value.tensor.origin, Span) else NO_SPAN
+        made = cell.value.tensor if isinstance(cell.value, Seq) else None
+        if isinstance(made, Made) and made not in units.made and made not in folded:
+            span = made.origin if isinstance(made.origin, Span) else NO_SPAN
             found.append(Recorded("dead", cell.name, -1, span.file, span.line, span.column))
     return tuple(found)
 

@@ -1,6 +1,7 @@
 """The door to loops: every statement that repeats becomes a counted loop, and a counted loop a nest or a block.
 
-A `While` that counts is a `Repeat`; a loop that is no nest, outermost and of known length, is a block. An attempt
+A `While` that counts is a `Repeat`; a loop that is no nest, outermost and of known length, is a block. Of two such
+loops, one inside the other, one is written out, both if they are short; a loop of one iteration always is. An attempt
 that fails is undone from the journal.
 """
 
@@ -12,7 +13,7 @@ from dataclasses import replace
 from spatial.lift.arith import extreme
 from spatial.lift.blocks import run_block
 from spatial.lift.bounds import bounds
-from spatial.lift.loops import Loop, Runner
+from spatial.lift.loops import WRITTEN_OUT, Loop, Runner, write_out
 from spatial.lift.machine import rangeless
 from spatial.lift.nests import run_nest
 from spatial.lift.partly import block_tells, run_surveyed
@@ -61,10 +62,13 @@ def _names(conditions: Sequence[syntax.Expr]) -> set[str]:
 
 
 def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
-    """Runs a loop as a nest, else as a block."""
+    """Runs a loop, if it runs at all."""
     m = ex.m
     high = bounds(loop.trip)[1]
     if high is not None and high <= 0:
+        return
+    if int_constant(loop.trip) == 1:
+        write_out(ex, loop, scope, 1)
         return
     if high is None:
         if not m.discovering:
@@ -72,9 +76,30 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
             mend = "bound it with min" if m.facts.open_inputs else f"declare the range of {names}"
             raise NotLifted("how often this loop runs has no known limit", mend, loop.span)
         high = 1 << 20
-    if m.survey is not None:
+    if m.survey is None:
+        _choose(ex, loop, scope, high)
+    elif m.nest_depth or m.block_depth or not _lifts(ex, loop, scope, high):
         run_surveyed(ex, loop, scope, high)
-        return
+
+
+def _lifts(ex: Runner, loop: Loop, scope: Scope, high: int) -> bool:
+    """In a survey: runs an outermost loop if it lifts whole."""
+    m = ex.m
+    mark, survey = m.mark(), m.survey
+    m.survey = None
+    try:
+        _choose(ex, loop, scope, high)
+    except NotLifted:
+        m.undo(mark)
+        return False
+    finally:
+        m.survey = survey
+    return True
+
+
+def _choose(ex: Runner, loop: Loop, scope: Scope, high: int) -> None:
+    """Runs a loop of at most `high` iterations as a nest, else as a block or written out."""
+    m = ex.m
     if m.nest_depth:
         run_nest(ex, loop, scope, high)
         return
@@ -86,9 +111,43 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
             raise
         m.undo(mark)
         trip = int_constant(loop.trip)
-        if trip is None or m.block_depth:
+        if trip is None:
             raise
-        try:
-            run_block(ex, loop, scope, trip)
-        except NotLifted as other:
+        if m.written_out and trip <= WRITTEN_OUT:
+            write_out(ex, loop, scope, trip)
+        elif m.block_depth:
+            problem.within = trip
+            raise
+        else:
+            _run_blocks(ex, loop, scope, trip, problem)
+
+
+def _run_blocks(ex: Runner, loop: Loop, scope: Scope, trip: int, problem: NotLifted) -> None:
+    """Runs a loop as a block; one around a loop that would be a block itself (`within`) written out, or over that."""
+    m = ex.m
+    mark = m.mark()
+    try:
+        run_block(ex, loop, scope, trip)
+    except NotLifted as other:
+        within = other.within
+        if not within:
             raise (other if block_tells(problem, other) else problem) from None
+        m.undo(mark)
+    else:
+        return
+    if min(trip, within) > WRITTEN_OUT:
+        raise NotLifted(
+            f"a loop of {within} iterations inside one of {trip} both hand sequences on from one iteration to the next",
+            f"write one loop over all {trip * within} iterations",
+            loop.span,
+        )
+    # Folding finds the layers again among few of them; among many, only the shorter of the two loops is written out.
+    inner = trip * within <= WRITTEN_OUT or within <= trip
+    m.written_out += inner
+    try:
+        if inner and trip * within > WRITTEN_OUT:
+            run_block(ex, loop, scope, trip)
+        else:
+            write_out(ex, loop, scope, trip)
+    finally:
+        m.written_out -= inner

@@ -6,10 +6,13 @@ journal instead of from a copy.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from spatial.lift.values import Made, Node, Piece, Sym, Tensor, get
 from spatial.logos.syntax import Span
+
+cell_serial = itertools.count()
 
 
 class NotLifted(Exception):
@@ -33,6 +36,8 @@ class NotLifted(Exception):
         """The index, from 0, that is not proved in range."""
         self.number: Tensor | None = None
         """The sequence that stands where a number is wanted."""
+        self.within = 0
+        """Iterations of a loop inside a block that would itself be a block."""
         self.final = False
         """No other reading of the loop would help: an index out of range stays one."""
 
@@ -121,6 +126,8 @@ class Cell:
     """The statement that changed it last."""
     given: bool = False
     """A table, a weight or an input under its own name, no copy of one."""
+    serial: int = field(default_factory=cell_serial.__next__)
+    """Its place in the order in which variables come to be."""
 
 
 @dataclass(eq=False)
@@ -140,6 +147,15 @@ class Scope:
         if scope is not None and name in scope.shared:
             scope.names[name] = Cell(name, scope.names[name].value)
             scope.shared.discard(name)
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether a variable is bound here or around, under whichever name."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.names.get(cell.name) is cell or any(scope.names[name] is cell for name in scope.shared):
+                return True
+            scope = scope.outer
+        return False
 
     def find(self, name: str) -> Cell | None:
         """The innermost binding."""

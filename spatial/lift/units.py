@@ -6,7 +6,7 @@ are looked through as units are made: a read of a direct affine copy is a read o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from spatial.lift import arith
@@ -159,8 +159,12 @@ def _once(node: Fold) -> Node:
 
 @dataclass(eq=False)
 class Units:
-    """All units made so far, in the order of demand; blocks rebuilt over units."""
+    """All units made so far, in the order of demand; blocks rebuilt over units.
 
+    `instead`: what stands for executed tensors that folding replaced.
+    """
+
+    instead: Mapping[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
     made: dict[Tensor, tuple[Tensor, tuple[Sym, ...]]] = field(
         default_factory=dict[Tensor, tuple[Tensor, tuple[Sym, ...]]]
     )
@@ -182,6 +186,7 @@ class Units:
 
     def tensor(self, tensor: Tensor) -> tuple[Tensor, tuple[Sym, ...]]:
         """The unit of a tensor, and the enclosing loops' variables that are its first axes."""
+        tensor = self.instead.get(tensor, tensor)
         found = self.made.get(tensor)
         if found is None:
             for before in self._before(tensor):
@@ -205,18 +210,18 @@ class Units:
             if at is not tensor and isinstance(at, Made):
                 yield at
 
-    @staticmethod
-    def _parts(tensor: Tensor) -> Iterator[Made]:
+    def _parts(self, tensor: Tensor) -> Iterator[Made]:
         """Executed tensors that a tensor is written over or reads, in the order in which it is rebuilt."""
         if not isinstance(tensor, Made) or isinstance(tensor, Unit):
             return
-        if isinstance(tensor.base, Made) and not isinstance(tensor.base, Unit):
-            yield tensor.base
+        found = [] if tensor.base is None else [tensor.base]
         for p in tensor.pieces:
             for root in (*p.guards, *p.pos, p.value):
-                for n in below(root):
-                    if isinstance(n, Get) and isinstance(n.tensor, Made) and not isinstance(n.tensor, Unit):
-                        yield n.tensor
+                found += [n.tensor for n in below(root) if isinstance(n, Get)]
+        for part in found:
+            part = self.instead.get(part, part)
+            if isinstance(part, Made) and not isinstance(part, Unit):
+                yield part
 
     def _tensor(self, tensor: Tensor) -> tuple[Tensor, tuple[Sym, ...]]:
         match tensor:

@@ -227,7 +227,7 @@ class Piece:
 class Made(Tensor):
     """A tensor a source makes: disjoint pieces, and elsewhere the elements of `base` (None: the pieces cover it)."""
 
-    __slots__ = ("base", "order", "origin", "pieces")
+    __slots__ = ("base", "order", "origin", "pieces", "step")
 
     def __init__(
         self,
@@ -252,6 +252,8 @@ class Made(Tensor):
         super().__init__(name, dims, kind, free)
         self.base, self.pieces, self.order, self.origin = base, pieces, order, origin
         self.length = length
+        self.step: tuple[Tensor, Piece] | None = None
+        """Where a write joined the pieces of the version before: that version, and the piece written over it."""
 
 
 Symbol = Union[Sym, Start, Inner]  # noqa: UP007  (used in annotations of classes above)

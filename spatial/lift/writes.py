@@ -48,7 +48,10 @@ def put(
     if target.base is None and not covers(pieces, dims) and len(kept) < len(target.pieces):
         # Dropping an old piece left a hole (it was larger): stack instead.
         return Made(name, dims, target, (piece,), order, span, target.length)
-    return Made(name, dims, base, pieces, order, span, target.length)
+    made = Made(name, dims, base, pieces, order, span, target.length)
+    if base is not None:
+        made.step = target, piece
+    return made
 
 
 def _plain(tensor: Tensor) -> bool:
