@@ -63,7 +63,13 @@ def item_value(ex: Runner, loop: Loop, v: Node) -> Value:
 
 
 def write_out(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
-    """Runs the iterations of a loop one after the other."""
+    """Runs the iterations of a loop one after the other, if they are few."""
+    if trip > WRITTEN_OUT:
+        raise NotLifted(
+            f"a loop of {trip} iterations stands in another, and both hand sequences on from one iteration to the next",
+            "write one loop over the iterations of both",
+            loop.span,
+        )
     for n in range(trip):
         inner = Scope(outer=scope)
         if loop.name:

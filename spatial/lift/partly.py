@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from spatial.lift.blocks import run_block
-from spatial.lift.loops import WRITTEN_OUT, Loop, Runner, assigned_cells, write_out
+from spatial.lift.loops import Loop, Runner, assigned_cells, write_out
 from spatial.lift.machine import Mark
 from spatial.lift.nests import run_nest
 from spatial.lift.state import Cell, NotLifted, Poison, Scope
@@ -30,20 +30,23 @@ def run_surveyed(ex: Runner, loop: Loop, scope: Scope, extent: int) -> None:
     _settle(ex, survey, loop, scope, nest)
     as_nest = _roots(survey.since(count))
     trip = int_constant(loop.trip)
-    if not as_nest or trip is None or m.nest_depth or (m.block_depth and trip > WRITTEN_OUT):
+    if not as_nest or trip is None or m.nest_depth:
         return
-    run = write_out if m.block_depth else run_block
     m.undo(mark)
     survey.restore(count)
-    _settle(ex, survey, loop, scope, lambda: run(ex, loop, scope, trip))
+    _settle(ex, survey, loop, scope, lambda: run_block(ex, loop, scope, trip))
     as_block = _roots(survey.since(count))
-    if {n.span for n in as_block} < {n.span for n in as_nest}:
+    if m.block_depth:
+        again = nest if as_block else lambda: write_out(ex, loop, scope, trip)
+    elif {n.span for n in as_block} < {n.span for n in as_nest} or (
+        len(as_block) <= len(as_nest) and block_tells(as_nest[0].problem, as_block[0].problem)
+    ):
         return
-    if len(as_block) <= len(as_nest) and block_tells(as_nest[0].problem, as_block[0].problem):
-        return
+    else:
+        again = nest
     m.undo(mark)
     survey.restore(count)
-    _settle(ex, survey, loop, scope, nest)
+    _settle(ex, survey, loop, scope, again)
 
 
 def block_tells(nest: NotLifted, block: NotLifted) -> bool:

@@ -113,13 +113,28 @@ def _choose(ex: Runner, loop: Loop, scope: Scope, high: int) -> None:
         trip = int_constant(loop.trip)
         if trip is None:
             raise
-        if m.written_out and trip <= WRITTEN_OUT:
+        within = _within(ex, loop, scope, trip, problem) if m.written_out or m.block_depth else 1
+        if m.written_out and (trip <= WRITTEN_OUT or m.block_depth):
             write_out(ex, loop, scope, trip)
         elif m.block_depth:
-            problem.within = trip
+            problem.within = trip * within
             raise
         else:
             _run_blocks(ex, loop, scope, trip, problem)
+
+
+def _within(ex: Runner, loop: Loop, scope: Scope, trip: int, problem: NotLifted) -> int:
+    """How many iterations of blocks there are in one of a loop that would be a block itself; refuses another."""
+    mark = ex.m.mark()
+    try:
+        run_block(ex, loop, scope, trip)
+    except NotLifted as other:
+        if not other.within:
+            raise (other if block_tells(problem, other) else problem) from None
+        return other.within
+    finally:
+        ex.m.undo(mark)
+    return 1
 
 
 def _run_blocks(ex: Runner, loop: Loop, scope: Scope, trip: int, problem: NotLifted) -> None:
@@ -135,12 +150,6 @@ def _run_blocks(ex: Runner, loop: Loop, scope: Scope, trip: int, problem: NotLif
         m.undo(mark)
     else:
         return
-    if min(trip, within) > WRITTEN_OUT:
-        raise NotLifted(
-            f"a loop of {within} iterations inside one of {trip} both hand sequences on from one iteration to the next",
-            f"write one loop over all {trip * within} iterations",
-            loop.span,
-        )
     # Folding finds the layers again among few of them; among many, only the shorter of the two loops is written out.
     inner = trip * within <= WRITTEN_OUT or within <= trip
     m.written_out += inner
