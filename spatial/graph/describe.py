@@ -71,15 +71,20 @@ def _kind(value: Value, graph: Graph) -> str:
 
 
 def _is_product(value: Value) -> bool:
-    """Whether a term is a product of two factors that both read tensors, over more than one row or column."""
+    """Whether a term is a product in which two factors read tensors, over more than one row or column."""
+    read = [_coordinates(f) for f in _factors(value)]
+    return any(a & b and a != b for n, a in enumerate(read) for b in read[:n])
+
+
+def _factors(value: Value) -> tuple[Value, ...]:
+    """What is multiplied in a term, wherever it is scaled or divided beside."""
     match value:
         case Fn(fn="mul", args=(a, b)):
-            left, right = _coordinates(a), _coordinates(b)
-            return bool(left & right) and left != right
-        case Fn(fn="float", args=(inner,)):
-            return _is_product(inner)
+            return (*_factors(a), *_factors(b))
+        case Fn(fn="div", args=(a, _)) | Fn(fn="float" | "neg", args=(a,)) | Fn(fn="sub", args=(Num(value=0), a)):
+            return _factors(a)
         case _:
-            return False
+            return (value,)
 
 
 def _coordinates(value: Value) -> frozenset[str]:

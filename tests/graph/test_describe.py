@@ -62,6 +62,29 @@ CASES = {
 }  # fmt: skip
 
 
+TERMS = {
+    "item i of (item j of w) * item i of xs * 0.3": "product",
+    "item i of (item j of w) * 3.0 * (item i of xs / 7.0)": "product",
+    "item i of (item j of w) * item i of xs / item j of g": "product",
+    "(0.0 - item i of (item j of w)) * item i of xs": "product",
+    "item i of (item j of w) * item i of (item j of w) * 0.3": "reduction",
+    "item i of (item j of w) / item i of xs": "reduction",
+    "(item i of (item j of w) + 1.0) * 0.5": "reduction",
+    "1.0 - item i of (item j of w) * item i of xs": "reduction",
+}
+"""Terms that are summed over i, for every j."""
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_a_product_may_be_scaled_in_any_place(term: str) -> None:
+    source = (
+        "Let y be a new Seq of Float.\nRepeat for j from 1 to m:\n    Let t be 0.0.\n    Repeat for i from 1 to n:\n"
+        f"        Set t to t + {term}.\n    Push t to y.\n"
+    )
+    _, graph = whole(source)
+    assert family(list(statements_of(graph))[-1][1]) == TERMS[term]
+
+
 @pytest.mark.parametrize("kind", CASES)
 def test_a_statement_has_a_family_and_an_expression(kind: str) -> None:
     source, text = CASES[kind]

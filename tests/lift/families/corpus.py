@@ -19,7 +19,8 @@ import numpy as np
 import yaml
 from lifting import Array, Facts, Table
 
-from spatial.ir.graph import At, Block, Fn, Graph, Piece, Read, Statement, Value
+from spatial.graph import describe
+from spatial.ir.graph import Block, Graph
 
 FOLDER = Path(__file__).parent
 
@@ -125,50 +126,7 @@ def _yaml(text: str) -> dict[str, Any]:
 # ---------------------------------------------------------------- the family of a graph
 
 
-def kinds(graph: Graph) -> tuple[tuple[str, ...], ...]:
-    """What a graph is made of, its expressions and maps apart: reductions, gathers and writes of statements, sorted."""
-    return tuple(sorted(found for s in _statements(graph) if (found := tuple(_kinds(s)))))
-
-
-def _statements(graph: Graph) -> Iterator[Statement]:
-    for node in graph.nodes:
-        match node:
-            case Block():
-                yield from node.body
-            case Statement():
-                yield node
-
-
-def _kinds(statement: Statement) -> Iterator[str]:
-    if statement.over is not None:
-        yield "over"
-    for piece in statement.pieces:
-        for acc in piece.accs:
-            yield acc.op
-        if any(_indirect(at) for at in piece.pos):
-            yield "scatter"
-        if any(_indirect(at) for r in _reads(piece) for at in r.at):
-            yield "gather"
-
-
-def _indirect(at: At) -> bool:
-    return at.via is not None
-
-
-def _reads(piece: Piece) -> Iterator[Read]:
-    for acc in piece.accs:
-        for value in (acc.value, acc.arg, acc.init):
-            if value is not None:
-                yield from _within(value)
-    yield from _within(piece.value)
-
-
-def _within(value: Value) -> Iterator[Read]:
-    match value:
-        case Read():
-            yield value
-        case Fn():
-            for a in value.args:
-                yield from _within(a)
-        case _:
-            pass
+def kinds(graph: Graph) -> tuple[str, ...]:
+    """The families of a graph's statements, sorted; maps and copies apart, which expressions add and take away."""
+    found = (describe.family(s) for node in graph.nodes for s in (node.body if isinstance(node, Block) else (node,)))
+    return tuple(sorted(f for f in found if f not in ("map", "copy")))
