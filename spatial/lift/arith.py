@@ -49,7 +49,7 @@ def to_float(a: Node) -> Node:
     if a.kind == "float":
         return a
     if a.kind != "int":
-        raise Undefined("a truth value is not a number")
+        raise Undefined("a truth value is not a number", "choose a number with If: 1 or 0")
     n = int_constant(a)
     return real(float(n)) if n is not None else raw_op("float", (a,), "float")
 
@@ -57,7 +57,7 @@ def to_float(a: Node) -> Node:
 def _numbers(a: Node, b: Node) -> bool:
     """Whether both are Int; raises if one is no number."""
     if a.kind == "bool" or b.kind == "bool":
-        raise Undefined("a truth value is not a number")
+        raise Undefined("a truth value is not a number", "choose a number with If: 1 or 0")
     return a.kind == b.kind == "int"
 
 
@@ -114,7 +114,7 @@ def floordiv(a: Node, b: Node) -> Node:
 def rem(a: Node, b: Node) -> Node:
     """`a % b` of Ints, with the sign of a."""
     if not _numbers(a, b):
-        raise Undefined("% is of two Ints")
+        raise Undefined("% is of two Ints", "subtract the whole part: x - floor(x / m) * m")
     n, m = int_constant(a), _divisor(b)
     if n is not None and m is not None:
         return integer(int(math.fmod(n, m)) if abs(n) < 2**53 else (abs(n) % abs(m)) * (1 if n >= 0 else -1))
@@ -188,7 +188,7 @@ def power(a: Node, b: Node, named: bool) -> Node:
                     result = mul(result, a)
                 return result
         if not named or n is None or m is None or n == 0:
-            raise Undefined("a power of Ints needs a known exponent that is not negative")
+            raise Undefined("a power of Ints needs a known exponent that is not negative", "start from a Float: 2.0")
     x, y = to_float(a), to_float(b)
     if isinstance(x, Const) and isinstance(y, Const):
         return real(exact.power(float(x.value), float(y.value)))
@@ -217,7 +217,7 @@ def extreme(fn: str, a: Node, b: Node) -> Node:
 def function(fn: str, a: Node) -> Node:
     """A builtin or native of one argument: sqrt, abs, floor, ceil, round, exp, log, sin, cos, tanh, erf."""
     if a.kind == "bool":
-        raise Undefined("a truth value is not a number")
+        raise Undefined("a truth value is not a number", "choose a number with If: 1 or 0")
     if fn in ("floor", "ceil", "round"):
         return a if a.kind == "int" else raw_op(fn, (a,), "int")
     if fn == "abs" and a.kind == "int":
@@ -287,7 +287,7 @@ def compare(op: str, a: Node, b: Node) -> Node:
         if op in ("==", "!=") and a.kind == b.kind:
             same = raw_op("eq", (a, b), "bool") if a is not b else TRUE
             return same if op == "==" else negate(same)
-        raise Undefined("truth values are not ordered")
+        raise Undefined("truth values are not ordered", "compare numbers")
     if a.kind == b.kind == "int":
         gap = combine(a, b, -1)
         match op:
@@ -317,7 +317,7 @@ def _comparable(a: Node) -> Node:
     if a.kind == "int" and (n is None or abs(n) > 2**53):
         low, high = bounds(a)
         if low is None or high is None or max(abs(low), abs(high)) > 2**53:
-            raise Undefined("an Int that may exceed 2^53 is compared with a Float")
+            raise Undefined("an Int that may exceed 2^53 is compared with a Float", "declare a narrower range")
     return to_float(a)
 
 

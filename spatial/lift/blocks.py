@@ -143,7 +143,9 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         else:
             nodes[start] = entry  # never read: a read would leave it in an exit, checked below
             exits[cell] = exit
-            m.assign(cell, Poison(f'the value of "{cell.name}" is not kept after the loop'))
+            m.assign(
+                cell, Poison(f'the value of "{cell.name}" is not kept after the loop', "set it anew after the loop")
+            )
     kept: list[tuple[Slot, Tensor]] = []
     same: dict[Tensor, Tensor] = {}
     for s in slots:
@@ -166,8 +168,6 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         made = change.tensor(made)
         _check_whole(m, s, made, loop)
         finals.append((s, made))
-    if not finals and not m.discovering and m.survey is None:
-        raise NotLifted("this loop keeps nothing that is read after it", "leave it out", loop.span)
     block.order = m.tick()
     for n, (s, made) in enumerate(finals):
         s.inner.slot = n
@@ -263,7 +263,7 @@ def _check_whole(m: Machine, s: Slot, made: Tensor, loop: Loop) -> None:
             f'"{s.cell.name}" changes its shape in the loop',
             "keep its length",
             s.cell.span,
-            "compose",
+            "write",
             binder=s.cell.name,
         )
     if made.kind != s.entry.kind:

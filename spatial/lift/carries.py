@@ -10,6 +10,9 @@ from spatial.lift.state import Cell, NotLifted, Seq, Site, Value
 from spatial.lift.values import Node, Start, Sym, Tensor, int_constant, integer, plus
 from spatial.logos.syntax import NO_SPAN, Span
 
+ONCE = "let the loop run a known number of times, or choose the value with If after it"
+"""What mends a variable that has a value after a loop only if the loop ran."""
+
 
 @dataclass(eq=False)
 class Carry:
@@ -71,5 +74,5 @@ def length_of(value: Seq) -> Node:
         return value.tensor.length
     dims = value.dims
     if not dims or dims[0] is None:
-        raise NotLifted("the length of a sequence that grows is not known", "", None, "write")
+        raise NotLifted("the length of a sequence that grows is not known", "start with a new Seq", None, "write")
     return integer(dims[0])

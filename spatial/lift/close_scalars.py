@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from spatial.lift.arith import negate
 from spatial.lift.bounds import at_least_zero
-from spatial.lift.carries import Carry, Closing
+from spatial.lift.carries import ONCE, Carry, Closing
 from spatial.lift.combine import combined
 from spatial.lift.reductions import Term, match
 from spatial.lift.rescaled import Rescaled
@@ -68,7 +68,8 @@ def _check_apart(
 ) -> None:
     """No variable is computed from what another was in the iteration before."""
     starts = frozenset(k.start for k in open_ if isinstance(k.start, Sym))
-    for k in open_:
+    # What is computed from itself is told before what is computed from it.
+    for k in sorted(open_, key=lambda k: id(k) in terms or not (isinstance(k.exit, Node) and k.start in k.exit.free)):
         assert isinstance(k.exit, Node)
         if id(k) in paired:
             continue
@@ -108,7 +109,7 @@ def _last(k: Carry, c: Closing) -> Node | Poison:
     if c.v not in k.exit.free and c.runs:
         return k.exit
     if c.last is None:
-        return Poison(f'the value of "{k.cell.name}" after the loop depends on how often it runs')
+        return Poison(f'the value of "{k.cell.name}" after the loop depends on how often it runs', ONCE)
     return Substitution({c.v: c.last}).node(k.exit)
 
 

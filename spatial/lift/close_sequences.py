@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
-from spatial.lift.carries import Carry, Closing, length_of
+from spatial.lift.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
 from spatial.lift.reductions import Term, match
@@ -343,7 +343,13 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
         case Made() if entry.base is None or isinstance(entry.base, Start):
             base, pieces = entry.base, [*entry.pieces, *pieces]
         case _:
-            raise NotLifted("this sequence cannot grow", "build a new one", k.span, "write", binder=k.cell.name)
+            raise NotLifted(
+                f'"{k.cell.name}" does not start as a new Seq, and cannot grow in a loop',
+                "push its first items to a new Seq, then the others",
+                k.span,
+                "write",
+                binder=k.cell.name,
+            )
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
     made = Made(k.cell.name, dims or (), base, tuple(pieces), k.order, k.span, run_time)
@@ -369,7 +375,7 @@ def _close_anew(k: Carry, c: Closing, reads: dict[Get, Node], starts: frozenset[
             raise problem
     exit = Substitution({}, None, reads).tensor(k.exit.tensor)
     if c.last is None:
-        k.final = Poison(f'the value of "{k.cell.name}" after the loop depends on how often it runs')
+        k.final = Poison(f'the value of "{k.cell.name}" after the loop depends on how often it runs', ONCE)
     else:
         k.final = Seq(Substitution({c.v: c.last}).tensor(exit))
     k.closed = True

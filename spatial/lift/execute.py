@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from spatial.errors import Bug
 from spatial.lift import arith
 from spatial.lift.arith import Undefined
 from spatial.lift.changes import assigned_names
@@ -152,7 +153,7 @@ class Executor:
             case syntax.Pop():
                 raise NotLifted("Pop shortens a sequence", "build the sequence at its final length", s.span)
             case syntax.If():
-                raise NotLifted("a branch in an unexpected place", "", s.span)
+                raise Bug("a branch is run as one, by `branch`")
         return None
 
     def bound(self, expr: syntax.Expr, scope: Scope, name: str, span: Span) -> Value:
@@ -293,7 +294,7 @@ class Executor:
         found = m.program.function(name)
         assert isinstance(found, syntax.Function)
         if len(expr.args) != len(found.params):
-            raise NotLifted(f"{name} takes {len(found.params)} values, not {len(expr.args)}", "", expr.span)
+            raise NotLifted(f"{name} takes {len(found.params)} values, not {len(expr.args)}", "pass as many", expr.span)
         if name in m.calls or len(m.calls) > _CALL_DEPTH:
             raise NotLifted(f'"{name}" calls itself', "write the recursion as a loop", expr.span)
         own = Scope(outer=None)

@@ -92,7 +92,7 @@ class Evaluator:
                 value = self.m.lookup(name, scope, span).value
                 if isinstance(value, Poison):
                     line = f" (line {value.at.line})" if value.at is not None else ""
-                    problem = NotLifted(value.why or f'it reads "{name}", which is not lifted{line}', "", span)
+                    problem = NotLifted(value.why or f'it reads "{name}", which is not lifted{line}', value.mend, span)
                     problem.silent = not value.why
                     raise problem
                 return value
@@ -150,10 +150,15 @@ class Evaluator:
         length = self.m.length(value, expr.span)
         known = self.m.known()
         if not at_least_zero(plus(first, -1), known) or not at_least_zero(combine(length, last, -1), known):
-            raise NotLifted("the items taken are not proved to lie in the sequence", "", expr.span, "read")
+            raise NotLifted(
+                "the items taken are not proved to lie in the sequence",
+                "take items from 1 to its length at most",
+                expr.span,
+                "read",
+            )
         inner = value.dims
         if inner is None or any(d is None for d in inner):
-            raise NotLifted("the shape of the sequence is not known", "", expr.span)
+            raise NotLifted("the shape of the sequence is not known", "loop over its items, to known bounds", expr.span)
         vars = (Sym("k", count), *(Sym("k", d) for d in inner[1:]))
         index = (*value.prefix, plus(combine(vars[0], first), -1), *vars[1:])
         piece = Piece(vars, (), vars, element(value.tensor, index, known))
@@ -190,7 +195,9 @@ class Evaluator:
         n, k = int_constant(a), int_constant(b)
         if n is not None and k is not None and expr.op in ("&", "|", "^"):
             return integer({"&": n & k, "|": n | k, "^": n ^ k}[expr.op])
-        raise NotLifted(f"the operator {expr.op} is not part of a tensor program", "", expr.span)
+        raise NotLifted(
+            f"the operator {expr.op} is not part of a tensor program", "use arithmetic: + - * / // %", expr.span
+        )
 
     def is_number(self, left: Seq, right: Seq) -> bool:
         """Whether two sequence values are really items of tables read flat."""
@@ -237,7 +244,7 @@ class Evaluator:
         name = expr.function
         if name in BUILTINS:
             if len(expr.args) != BUILTINS[name]:
-                raise NotLifted(f"{name} takes {BUILTINS[name]} values", "", expr.span)
+                raise NotLifted(f"{name} takes {BUILTINS[name]} values", "pass as many", expr.span)
             return self.builtin(expr, scope)
         found = self.m.program.function(name)
         match found:
@@ -246,7 +253,7 @@ class Evaluator:
             case syntax.Function():
                 return self.call(self.m, name, expr, scope)
             case syntax.Native():
-                raise NotLifted(f'the native "{name}" is not one that is supplied ({", ".join(NATIVES)})')
+                raise NotLifted(f'the native "{name}" is none that is supplied', f"natives are {', '.join(NATIVES)}")
             case _:
                 mend = f'declare it: "## To native {name} (x: Float) -> Float"' if name in NATIVES else ""
                 raise NotLifted(f'there is no function "{name}"', mend)
@@ -268,7 +275,7 @@ class Evaluator:
             case "abs" | "sqrt" | "floor" | "ceil" | "round":
                 return arith.function(name, self.number(args[0], scope))
             case _:
-                raise NotLifted(f'"{name}" is not part of a tensor program')
+                raise NotLifted(f'"{name}" is not part of a tensor program', "compute with numbers alone")
 
     def repeated(self, value: Value, count: Node, span: Span, flat: bool = False) -> Value:
         """`count copies of value`: a sequence of them, or (`flat`) one after the other."""
@@ -280,7 +287,9 @@ class Evaluator:
             tensor = whole_of(self.m.settled(value, span), self.m.tick(), span)
             dims = tensor.dims
             if not dims or None in dims:
-                raise NotLifted("the shape of the sequence is not known", "", span)
+                raise NotLifted(
+                    "the shape of the sequence is not known", "push its items in a loop of known bounds", span
+                )
             vars = (v, *(Sym("k", d) for d in dims))
             row = (dims[0] or 0) if flat else 1
             pos = (combine(vars[1], v, row), *vars[2:]) if flat else vars

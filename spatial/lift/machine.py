@@ -182,7 +182,7 @@ class Machine:
                 source = n.tensor if isinstance(n, Get) and n.kind == "float" else None
                 if isinstance(source, Source) and source.role == "input" and source.name not in self.facts.tables:
                     raise WrongKind(source.name)
-            raise NotLifted("an index or a bound must be an Int", "", span)
+            raise NotLifted("an index or a bound must be an Int", "count with Ints, or take floor of the value", span)
         return node
 
     def demand(self, index: Node, tensor: Tensor, axis: int, span: Span) -> None:
@@ -231,7 +231,7 @@ class Machine:
         if self.discovering:
             return
         low, high = bounds(plus(access.index, 1))
-        reach = f"it runs from {_bound(low)} to {_bound(high)}"
+        reach = f"it is {low}" if low is not None and low == high else f"it runs from {_bound(low)} to {_bound(high)}"
         mend = "bound the loop, or declare the range of the input it comes from"
         loose = rangeless(access.index) if low is None or high is None else ()
         if loose:
@@ -290,7 +290,9 @@ class Machine:
         if table is not None and table.mode == "flat":
             return self.flat(tensor, prefix, span)
         if tensor.dims is not None and len(prefix) > len(tensor.dims):
-            raise NotLifted(f'"{tensor.name}" is indexed deeper than it is nested', "", span)
+            raise NotLifted(
+                f'"{tensor.name}" is indexed deeper than it is nested', "use as many indices as it has axes", span
+            )
         self.demand(index, tensor, len(prefix) - 1, span)
         if tensor.dims is not None and len(prefix) == len(tensor.dims):
             return self.element(tensor, prefix)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
-from spatial.lift.carries import Carry, Closing, length_of
+from spatial.lift.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.changes import pushed_names
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
@@ -231,7 +231,7 @@ def _close(ex: Runner, c: Closing, inside: Sequence[Access], counters: Sequence[
     known = at_least_zero(c.trip, c.known)
     for cell, entry, step in counters:
         if not known:
-            m.assign(cell, Poison(f'how far "{cell.name}" counts is not known: the loop may run no time'))
+            m.assign(cell, Poison(f'how far "{cell.name}" counts is not known: the loop may run no time', ONCE))
         else:
             m.assign(cell, combine(entry, scale(c.trip, step)))
     _inductions(c)

@@ -7,8 +7,9 @@ never taken for one: `Lifted.graph` stays None.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from spatial.ir.graph import Lifted, Missing
 from spatial.lift.canonical import Roots, canonical_graph
@@ -18,7 +19,7 @@ from spatial.lift.state import NotLifted, Poison, Seq
 from spatial.lift.survey import Noted, Survey
 from spatial.lift.values import Node
 from spatial.logos import syntax
-from spatial.logos.syntax import NO_SPAN
+from spatial.logos.syntax import NO_SPAN, Span
 
 
 class Numbers:
@@ -62,8 +63,8 @@ def refusal(program: syntax.Program, noted: Sequence[Noted], rest: Lifted | None
         return numbers.key(m.file, m.line, m.column)
 
     roots = sorted((missing(n) for n in noted if n.root), key=place)
-    spans = {n.span for n in noted if n.root}
-    depending = sorted((missing(n) for n in noted if not n.root and n.span not in spans), key=place)
+    parts = _parts([n.span for n in noted if n.root], numbers)
+    depending = sorted((missing(n) for n in noted if not n.root and not parts(n.span)), key=place)
     count = len(roots) + len(depending)
     if rest is None:
         return Lifted(None, (), count, 0, 0, 0, tuple(roots), tuple(depending))
@@ -76,6 +77,21 @@ def refusal(program: syntax.Program, noted: Sequence[Noted], rest: Lifted | None
         depending=tuple(depending),
         partial=rest.graph,
     )
+
+
+def _parts(spans: Sequence[Span], numbers: Numbers) -> Callable[[Span], bool]:
+    """Whether a span lies in one of `spans`: a part of a refused statement is not told beside it."""
+    ordered = sorted(
+        (numbers.key(s.file, s.line, s.column), numbers.key(s.file, s.end_line, s.end_column)) for s in spans
+    )
+    starts = [start for start, _ in ordered]
+    ends = list(accumulate((end for _, end in ordered), max))
+
+    def inside(span: Span) -> bool:
+        before = bisect_right(starts, numbers.key(span.file, span.line, span.column))
+        return before > 0 and numbers.key(span.file, span.end_line, span.end_column) <= ends[before - 1]
+
+    return inside
 
 
 def liftable(machine: Machine, survey: Survey, results: Sequence[str] | None, program: syntax.Program) -> Lifted | None:

@@ -105,9 +105,10 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Poison:
-    """What a refused statement would have bound (`at`: where it stands), or (`why`) a value that is not kept."""
+    """What a refused statement (`at`) would have bound, or a value that is not kept (`why`, and what would mend it)."""
 
     why: str = ""
+    mend: str = ""
     at: Span | None = None
 
 

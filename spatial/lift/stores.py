@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spatial.errors import Bug
 from spatial.lift.bounds import is_affine
 from spatial.lift.loops import Runner
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
@@ -19,12 +20,12 @@ def _root(ex: Runner, place: syntax.Expr, scope: Scope) -> tuple[Cell, list[Node
         chain.append(node)
         node = node.collection
     if not isinstance(node, syntax.Name):
-        raise NotLifted("this is no place that can be changed", "", place.span)
+        raise Bug("a place that is no variable's")
     cell = ex.m.lookup(node.name, scope, node.span)
     if isinstance(cell.value, Poison):
         ex.eval.value(node, scope)
     if not isinstance(cell.value, Seq):
-        raise NotLifted(f'"{node.name}" is no sequence', "", node.span)
+        raise NotLifted(f'"{node.name}" is no sequence', "start it as a new Seq", node.span)
     indices: list[Node] = []
     for link in reversed(chain):
         here = Seq(cell.value.tensor, (*cell.value.prefix, *indices))
@@ -180,7 +181,12 @@ def _grown(
             made = Made(name, dims or (), target.base, (*target.pieces, piece), order, span, run_time)
         case _:
             if target.dims is None or None in target.dims:
-                raise NotLifted("this sequence cannot grow", "build a new one", span, "write")
+                raise NotLifted(
+                    f'the shape of "{name}" is not known, so nothing can be pushed to it',
+                    "push its items to a new Seq in a loop of known bounds",
+                    span,
+                    "write",
+                )
             vars = tuple(Sym("k", d) for d in target.dims)
             old = Piece(vars, (), vars, get(target, vars))
             made = Made(name, dims or (), None, (old, piece), order, span, run_time)
