@@ -64,9 +64,7 @@ def moe_dense(g: Given) -> dict[str, Any]:
 
 
 def depthwise(g: Given) -> dict[str, Any]:
-    rows = [
-        np.convolve(np.pad(x, g["taps"] // 2), k[::-1], "valid") for x, k in zip(g["x"], g["kernel"], strict=True)
-    ]
+    rows = [np.convolve(np.pad(x, g["taps"] // 2), k[::-1], "valid") for x, k in zip(g["x"], g["kernel"], strict=True)]
     return {"y": np.array(rows) + g["bias"][:, None]}
 
 
