@@ -330,3 +330,101 @@ def newton_root(g: Given) -> dict[str, Any]:
 
 def positives(g: Given) -> dict[str, Any]:
     return {"y": g["x"][g["x"] > 0]}
+
+
+def flat_layer(g: Given) -> dict[str, Any]:
+    x, d = g["x"], g["dim"]
+    n = x / np.sqrt((x * x).mean() + 1e-5) * g["gain"]
+    up = g["w1"].reshape(-1, d) @ n
+    return {"y": x + g["w2"].reshape(d, -1) @ (up * _sigmoid(up) * (g["w3"].reshape(-1, d) @ n))}
+
+
+def softmax_in_place(g: Given) -> dict[str, Any]:
+    return {"y": _softmax(g["x"])}
+
+
+def flat_conv(g: Given) -> dict[str, Any]:
+    views = np.lib.stride_tricks.sliding_window_view(g["image"].reshape(g["h"], g["w"]), (g["k"], g["k"]))
+    return {"y": np.einsum("ijab,ab->ij", views, g["kernel"].reshape(g["k"], -1)).ravel()}
+
+
+def welford(g: Given) -> dict[str, Any]:
+    return {"mean": g["x"].mean(), "variance": g["x"].var()}
+
+
+def running_max(g: Given) -> dict[str, Any]:
+    return {"y": np.maximum.accumulate(g["x"])}
+
+
+def max_pool(g: Given) -> dict[str, Any]:
+    c, h, w = g["channels"], g["rows"] // 2, g["cols"] // 2
+    return {"y": g["x"].reshape(c, h, 2, w, 2).max((2, 4))}
+
+
+def dilated_causal(g: Given) -> dict[str, Any]:
+    before = (g["taps"] - 1) * g["gap"]
+    padded = np.pad(g["x"], ((before, 0), (0, 0)))
+    taps = [padded[before - k * g["gap"] :][: g["span"]] @ g["w"][:, :, k].T for k in range(g["taps"])]
+    return {"y": np.tanh(sum(taps) + g["b"])}
+
+
+def bilinear(g: Given) -> dict[str, Any]:
+    rows = np.linspace(0, g["rows"] - 1, g["outr"])
+    cols = np.linspace(0, g["cols"] - 1, g["outc"])
+    tall = np.array([np.interp(rows, np.arange(g["rows"]), column) for column in g["x"].T]).T
+    return {"y": np.array([np.interp(cols, np.arange(g["cols"]), row) for row in tall])}
+
+
+def nearest_label(g: Given) -> dict[str, Any]:
+    return {"y": g["labels"][np.abs(g["x"][:, None] - g["samples"]).sum(-1).argmin(1)]}
+
+
+def masked_cross_attention(g: Given) -> dict[str, Any]:
+    scores = g["q"] @ g["k"].T / math.sqrt(g["dim"])
+    return {"y": _softmax(np.where(g["keep"] == 1, scores, -1e9)) @ g["v"]}
+
+
+def state_space_step(g: Given) -> dict[str, Any]:
+    dt = g["dt"][:, None]
+    h = g["h"] * np.exp(dt * g["a"]) + dt * g["b"] * g["u"][:, None]
+    return {"y": h @ g["c"] + g["u"] * g["skip"], "h": h}
+
+
+def rope_inline(g: Given) -> dict[str, Any]:
+    z = g["x"].reshape(g["heads"], -1, 2) @ np.array([1, 1j])
+    turned = z * np.exp(1j * g["pos"][0] / 10000 ** (np.arange(0, g["head"], 2) / g["head"]))
+    return {"y": np.stack([turned.real, turned.imag], -1).ravel()}
+
+
+def losses(g: Given) -> dict[str, Any]:
+    d = g["p"] - g["t"]
+    size = np.abs(d)
+    dice = 1 - 2 * (g["p"] * g["t"]).sum() / (np.abs(g["p"]).sum() + np.abs(g["t"]).sum() + 1e-6)
+    smooth = np.where(size < 1, d * d / 2, size - 0.5).sum()
+    return {"squared": (d * d).mean(), "absolute": size.mean(), "smooth": smooth, "dice": dice}
+
+
+def power_iteration(g: Given) -> dict[str, Any]:
+    made = g["a"] @ g["v"]
+    return {"value": g["v"] @ made, "v": made / np.linalg.norm(made)}
+
+
+def sample_token(g: Given) -> dict[str, Any]:
+    passed = np.flatnonzero(np.cumsum(_softmax(g["logits"])) > g["coin"][0])
+    return {"token": passed[0] if len(passed) else g["vocab"] - 1}
+
+
+def life_step(g: Given) -> dict[str, Any]:
+    turns = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
+    near = sum(np.roll(g["grid"], turn, (0, 1)) for turn in turns)
+    grid = ((near == 3) | ((near == 2) & (g["grid"] == 1))).astype(int)
+    return {"alive": grid.sum(), "grid": grid}
+
+
+def integer_product(g: Given) -> dict[str, Any]:
+    return {"y": np.clip(((g["a"] - g["za"][0]) @ g["b"].T + 64) >> 7, -128, 127)}
+
+
+def pairwise_reuse(g: Given) -> dict[str, Any]:
+    far = ((g["x"][:, None] - g["x"]) ** 2).sum(-1)
+    return {"y": far, "nearest": (far + np.diag(np.full(g["n"], np.inf))).min(1)}
