@@ -173,7 +173,7 @@ def from_end(index: Any) -> Any:
 def length(value: Any) -> int:
     """The number of items; of a Text, of bytes."""
     if type(value) is Text:
-        return len(value.value.encode())
+        return len(value.value) if value.value.isascii() else len(value.value.encode())
     if type(value) is not Seq:
         raise Stop(f"cannot take the length of {type_name(value)}")
     return len(value.items)

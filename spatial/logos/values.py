@@ -46,15 +46,18 @@ FALSE = Bool(False)
 class Text:
     """A string. `+` on either side joins Show forms; `items` are its characters."""
 
-    __slots__ = ("value",)
+    __slots__ = ("characters", "value")
 
     def __init__(self, value: str) -> None:
         self.value = value
+        self.characters: list[Text] | None = None  # made once somebody asks
 
     @property
     def items(self) -> list[Text]:
-        """Its characters, each a Text."""
-        return [Text(c) for c in self.value]
+        """Its characters, each a Text; nobody changes the list."""
+        if self.characters is None:
+            self.characters = [Text(c) for c in self.value]
+        return self.characters
 
     def __add__(self, other: object) -> Text:
         return Text(_joined(self.value, show_value(other)))

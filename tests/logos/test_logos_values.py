@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from spatial.logos.interpret import Seq, interpret
 from spatial.logos.parser import parse
+from spatial.logos.values import Text
 
 FUNCTIONS = """
 ## To plain (xs: Seq of Int) -> Int:
@@ -141,3 +142,9 @@ Show a.
     lines: list[str] = []
     interpret(parse(text), {}, (), lines.append)
     assert lines == ["[1, 0]", "21", "9", "false", "[1, 9]", "[1, 9, 9, 9, 9, 9]"]
+
+
+def test_the_characters_of_a_text_are_made_once() -> None:
+    text = Text("aéb")
+    assert [c.value for c in text.items] == ["a", "é", "b"]
+    assert text.items is text.items
