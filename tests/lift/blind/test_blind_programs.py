@@ -2,7 +2,8 @@
 
 Each is first held to an array expression of numpy (`blind_answers.py`), so that the program itself is known to be
 right; then it lifts to a graph that computes the same and lowers to a chip that computes the same, or is refused for
-the reason written word for word in `refused.txt`, where it is read and judged.
+the reason written word for word in `refused.txt`, where it is read and judged. Whoever makes more of them lift takes
+their lines out there.
 
 Beside what `tests/sources.py` reads, a program's head may say
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from sources import Source, compiled, hold, read_sources
 from support import REFERENCE
 
 from spatial.build.expressions import evaluate as integer
-from spatial.errors import Refused
+from spatial.errors import Bug, Refused
 from spatial.logos.interpret import Seq, interpret
 from spatial.logos.parser import parse
 from spatial.numerics import Array
@@ -49,6 +51,7 @@ def refused(stage: str) -> dict[str, list[str]]:
 
 
 NOT_LIFTED, NOT_LOWERED = refused("not lifted"), refused("not lowered")
+FAULTS = refused("faults of this project, not yet mended")
 LIFTED = [s for s in SOURCES if str(s) not in NOT_LIFTED]
 
 
@@ -74,6 +77,7 @@ def test_every_record_is_of_a_program():
     known = {str(s) for s in SOURCES}
     assert set(NOT_LIFTED) <= known
     assert set(NOT_LOWERED) <= known - set(NOT_LIFTED)
+    assert set(FAULTS) <= known - set(NOT_LIFTED) - set(NOT_LOWERED)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
@@ -100,7 +104,14 @@ def test_the_graph_computes_what_the_program_says(source: Source):
         agree(source.text, source.facts, drawn(source, seed), source.results)
 
 
-@pytest.mark.parametrize("source", [s for s in LIFTED if str(s) not in NOT_LOWERED], ids=str)
+def lowering() -> list[Any]:
+    """What should lower; a fault of ours that is mended but still recorded fails."""
+    fault = pytest.mark.xfail(strict=True, raises=(Bug, KeyError), reason="see refused.txt")
+    tried = [s for s in LIFTED if str(s) not in NOT_LOWERED]
+    return [pytest.param(s, marks=[fault] if str(s) in FAULTS else [], id=str(s)) for s in tried]
+
+
+@pytest.mark.parametrize("source", lowering())
 def test_the_chip_computes_what_the_program_says(source: Source):
     work = compiled(source, REFERENCE)
     for seed in (1, 2):
