@@ -3,6 +3,9 @@
 Prints what the program Shows. `--in` gives inputs and state by name; of a deployment, sizes and weights are the spec's
 (weights as they are stored: rounded to their format), and state that is not given starts as zeros. `--out` writes
 results and state afterwards: of a deployment those the spec names, of a single source every number and array.
+
+`--compiled` runs the program as machine code: the same lines, errors and results, or a refusal that says what compiled
+code does not hold.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from spatial.errors import UsageError
 
 if TYPE_CHECKING:
     from spatial.build.pipeline import Pipeline
-    from spatial.logos.interpret import Value
+    from spatial.logos.syntax import Program
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,30 +34,39 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _source(options: argparse.Namespace) -> int:
-    from spatial.logos.interpret import interpret
     from spatial.logos.parser import parse_files
 
-    done = interpret(parse_files([source_text(options)]), read_npz(options.given), _args(options), _show)
+    variables = _interpret(options, parse_files([source_text(options)]), read_npz(options.given))
     if options.out is not None:
-        write_npz(options.out, _arrays(done.variables, sorted(done.variables)))
+        write_npz(options.out, _arrays(variables, sorted(variables)))
     return 0
 
 
 def _program(options: argparse.Namespace, deployment: Deployment, program: str) -> int:
     from spatial.build.pipeline import Pipeline
     from spatial.build.workshop import Workshop
-    from spatial.logos.interpret import interpret
     from spatial.logos.parser import parse_files
 
     pipeline = Pipeline(Workshop(folders(options)), deployment)
     given = inputs_of(pipeline, program, read_npz(options.given))
     spec = deployment.programs[program]
     files = [(str(path), path.read_bytes().decode()) for path in spec.sources]
-    done = interpret(parse_files(files), given, _args(options), _show)
+    variables = _interpret(options, parse_files(files), given)
     if options.out is not None:
         state = [name for name, table in deployment.tables.items() if table.state and name in given]
-        write_npz(options.out, _arrays(done.variables, [*spec.results, *state]))
+        write_npz(options.out, _arrays(variables, [*spec.results, *state]))
     return 0
+
+
+def _interpret(options: argparse.Namespace, program: Program, given: Mapping[str, object]) -> Mapping[str, object]:
+    """Run a program in the mode asked for; what its variables hold at the end."""
+    if options.compiled:
+        from spatial.logos.compiled import interpret_compiled
+
+        return interpret_compiled(program, given, _show).variables
+    from spatial.logos.interpret import interpret
+
+    return interpret(program, given, _args(options), _show).variables
 
 
 def inputs_of(pipeline: Pipeline, program: str, given: Mapping[str, Array]) -> dict[str, object]:
@@ -111,7 +123,7 @@ def _show(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-def _arrays(variables: Mapping[str, Value], names: list[str]) -> dict[str, Array]:
+def _arrays(variables: Mapping[str, object], names: list[str]) -> dict[str, Array]:
     """The variables among `names` that hold numbers, as arrays."""
     import numpy as np
 
@@ -131,6 +143,10 @@ def _arrays(variables: Mapping[str, Value], names: list[str]) -> dict[str, Array
                 continue
             case int() | float() as number:
                 found[name] = np.asarray(number)
+            case np.ndarray() as held:
+                array: Array = held
+                if array.dtype.kind in "iuf":
+                    found[name] = array
             case _:
                 continue
     return found

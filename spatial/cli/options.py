@@ -52,6 +52,7 @@ def _compile(command: argparse.ArgumentParser) -> None:
 def _interpret(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="SOURCE", help="a source file, or DEPLOYMENT:PROGRAM")
     command.add_argument("args", nargs="*", metavar="ARGS", help="what args() gives after the program's name")
+    command.add_argument("--compiled", action="store_true", help="as machine code (needs the extra spatial[compiled])")
     _arrays(command)
     _folders(command)
 

@@ -166,8 +166,22 @@ def shift_right(a: Any, b: Any) -> int:
 def from_end(index: Any) -> Any:
     """An index that is not positive, as a position of a Python list: negative ones count from the end there too."""
     if index == 0:
-        raise Stop("index 0 is out of range", "the first item is item 1")
+        raise out_of_range(index)
     return index
+
+
+def out_of_range(index: int, items: int | None = None) -> Stop:
+    """An index that a sequence has no item for; `items`: how many it has, where that is told."""
+    if index == 0:
+        return Stop("index 0 is out of range", "the first item is item 1")
+    why = "" if items is None else f"the sequence has {items} items"
+    return Stop(f"index {show_value(index)} is out of range", why)
+
+
+def undefined(name: str) -> Stop:
+    """A variable that nothing has bound."""
+    why = "nothing has bound it where this is reached, and it is no input"
+    return Stop(f'undefined variable "{name}"', why, f"bind it before with Let {name} be ...")
 
 
 def length(value: Any) -> int:
@@ -225,7 +239,7 @@ def set_item(seq: Any, index: Any, value: Any) -> None:
     if type(index) is not int:
         raise Stop(f"cannot index a Seq with {type_name(index)}", "", "an index is an Int")
     if abs(index) > len(seq.items):
-        raise Stop(f"index {show_value(index)} is out of range", f"the sequence has {len(seq.items)} items")
+        raise out_of_range(index, len(seq.items))
     seq.own().items[index - 1 if index > 0 else from_end(index)] = value
 
 

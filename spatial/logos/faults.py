@@ -10,6 +10,7 @@ import re
 from types import FrameType
 from typing import Any
 
+from spatial.logos.arithmetic import undefined
 from spatial.logos.pytree import Site, locate
 from spatial.logos.show import show_value
 from spatial.logos.stop import Stop
@@ -18,6 +19,12 @@ from spatial.logos.values import Seq, type_name
 
 # Calls that may be open at once; tail calls don't count.
 CALL_DEPTH = 2500
+
+TOO_DEEP = (
+    f"calls nested deeper than {CALL_DEPTH}",
+    "only a call in tail position takes no depth",
+    "use a loop",
+)
 
 _QUOTED = re.compile(r"'(\w+)'")
 _TYPE_NAMES = {"int": "Int", "float": "Float", "NoneType": "Nothing", "Bool": "Bool", "Text": "Text", "Seq": "Seq"}
@@ -32,11 +39,10 @@ def explain(error: Exception, site: Site, frame: FrameType, calls: int) -> tuple
         case RecursionError() if calls < CALL_DEPTH:
             return "a sequence nested too deep", "what is done here goes into every item of it", "use a flatter one"
         case RecursionError():
-            return f"calls nested deeper than {CALL_DEPTH}", "only a call in tail position takes no depth", "use a loop"
+            return TOO_DEEP
         case NameError():
-            name = str(error.name or "").removeprefix("g_")
-            why = "nothing has bound it where this is reached, and it is no input"
-            return f'undefined variable "{name}"', why, f"bind it before with Let {name} be ..."
+            stop = undefined(str(error.name or "").removeprefix("g_"))
+            return stop.what, stop.why, stop.mend
         case MemoryError():
             return "out of memory", "what the program holds is too much for this machine", "hold less at once"
         case OverflowError():

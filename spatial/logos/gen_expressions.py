@@ -8,6 +8,7 @@ range (see `scopes`) decides where the plain operator is right. A value about to
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spatial.errors import nearest
@@ -25,6 +26,7 @@ from spatial.logos.pytree import (
     plus,
     walrus,
 )
+from spatial.logos.ranges import range_of
 from spatial.logos.scopes import Effects, Range, Scopes
 from spatial.logos.syntax import (
     Binary,
@@ -122,21 +124,11 @@ class ExpressionGenerator:
 
     def range_of(self, expr: Expr) -> Range:
         """What is known of an expression's value without running it."""
-        match expr:
-            case IntLiteral(value):
-                return "pos" if value > 0 else "nat" if value == 0 else "int"
-            case Length():
-                return "nat"
-            case Name(name):
-                slot = self.scopes.find(name)
-                return slot.range if slot else None
-            case Binary(op, left, right):
-                a, b = self.range_of(left), self.range_of(right)
-                return _range_of_binary(op, a, b) if a and b else None
-            case Call("floor" | "ceil" | "round", (_,)):
-                return "int"
-            case _:
-                return None
+        return range_of(expr, self._range_of_name)
+
+    def _range_of_name(self, name: str) -> Range:
+        slot = self.scopes.find(name)
+        return slot.range if slot else None
 
     # Values
 
@@ -176,7 +168,7 @@ class ExpressionGenerator:
             case NewSeq():
                 return call("Seq", ast.List([], ast.Load()))
             case Interpolation(parts):
-                return call("join", *(self._part(part) for part in parts))
+                return call("join", *(self._part(part, parts[n + 1 :]) for n, part in enumerate(parts)))
 
     def test(self, expr: Expr) -> ast.expr:
         """The truth of an expression, as Python sees it."""
@@ -281,10 +273,11 @@ class ExpressionGenerator:
                 return ast.BinOp(left, ast.Mod(), right)
         return call(_HELPERS[expr.op], left, right)
 
-    def _part(self, part: str | Hole) -> ast.expr:
+    def _part(self, part: str | Hole, later: tuple[str | Hole, ...]) -> ast.expr:
         if isinstance(part, str):
             return const(part)
-        return ast.Tuple([self.value(part.value), const(part.spec)], ast.Load())
+        value = self.held(part.value, *(p.value for p in later if isinstance(p, Hole)))
+        return ast.Tuple([value, const(part.spec)], ast.Load())
 
     def _call(self, expr: Call) -> ast.expr:
         """Builtins come first, then functions of the program, then natives."""
@@ -302,13 +295,11 @@ class ExpressionGenerator:
             if len(args) != len(native.params):
                 return _wrong_count(expr, len(native.params))
             return self._plain_call(f"n_{name}" if name in NATIVES and len(args) == 1 else "nothing", expr)
-        why = "a native has to be declared before it can be called" if name in NATIVES else ""
-        mend = f"## To native {name} (x: Float) -> Float" if name in NATIVES else ""
-        known = [*BUILTINS, *self.context.functions, *self.context.natives]
-        return call("unknown_function", const(name), const(why), const(mend or nearest(name, known)))
+        known = [*self.context.functions, *self.context.natives]
+        return call("unknown_function", *(const(part) for part in unknown_function(name, known)))
 
     def _plain_call(self, function: str, expr: Call) -> ast.expr:
-        return call(function, *(self.value(a) for a in expr.args))
+        return call(function, *(self.held(a, *expr.args[n + 1 :]) for n, a in enumerate(expr.args)))
 
     def arguments(self, function: Function, expr: Call) -> list[ast.expr]:
         """The arguments of a call, each as its parameter takes it."""
@@ -347,22 +338,13 @@ def _is_seq(tree: ast.expr) -> ast.expr:
     return compare(call("type", tree), ast.Is(), load("Seq"))
 
 
+def unknown_function(name: str, known: Sequence[str]) -> tuple[str, str, str]:
+    """The name of a function nobody defines, why that may be, and what would mend it; `known`: those there are."""
+    if name in NATIVES:
+        why, mend = "a native has to be declared before it can be called", f"## To native {name} (x: Float) -> Float"
+        return name, why, mend
+    return name, "", nearest(name, [*BUILTINS, *known])
+
+
 def _wrong_count(expr: Call, takes: int) -> ast.expr:
     return call("wrong_count", const(expr.function), const(takes), const(len(expr.args)))
-
-
-def _range_of_binary(op: str, a: Range, b: Range) -> Range:
-    """The range of an operation on two integers."""
-    both_positive = a == "pos" and b == "pos"
-    no_negative = a != "int" and b != "int"
-    match op:
-        case "+":
-            return "pos" if no_negative and "pos" in (a, b) else "nat" if no_negative else "int"
-        case "*":
-            return "pos" if both_positive else "nat" if no_negative else "int"
-        case "-":
-            return "int"
-        case "/" | "//" | "%":
-            return ("nat" if no_negative else "int") if b == "pos" else None
-        case _:
-            return None

@@ -296,7 +296,7 @@ def _for(variable: str, items: ast.expr, block: list[ast.stmt]) -> ast.stmt:
     return ast.For(ast.Name(variable, ast.Store()), items, block, [], None)
 
 
-def _check_loops(body: tuple[Stmt, ...], depth: int = 0) -> None:
+def check_loops(body: tuple[Stmt, ...], depth: int = 0) -> None:
     """Refuse loops nested deeper than Python can nest them."""
     for statement in body:
         inner = depth + isinstance(statement, (While, RepeatRange, RepeatIn))
@@ -305,7 +305,7 @@ def _check_loops(body: tuple[Stmt, ...], depth: int = 0) -> None:
             mend = "move the inner ones into a function"
             raise SourceError(Problem(what, "the interpreter does not nest them deeper", mend, statement.span.place))
         for block in bodies(statement):
-            _check_loops(block, inner)
+            check_loops(block, inner)
 
 
 def generate(program: Program, inputs: frozenset[str]) -> tuple[ast.Module, Context]:
@@ -319,7 +319,7 @@ def generate(program: Program, inputs: frozenset[str]) -> tuple[ast.Module, Cont
         {f.name: f for f in program.functions}, {n.name: n for n in program.natives}, effects(program, outside)
     )
     for body in (program.main, *(f.body for f in program.functions)):
-        _check_loops(body)
+        check_loops(body)
     units = [UnitGenerator(context, f, f.body) for f in program.functions]
     units.append(UnitGenerator(context, None, program.main))
     return locate(ast.Module([unit.generate() for unit in units], [])), context

@@ -31,6 +31,9 @@ __all__ = ["CALL_DEPTH", "Run", "Seq", "Value", "free_names", "interpret", "show
 # What a helper may need on top of the deepest call.
 _HEADROOM = 60
 
+# What that comes to, for whoever counts calls: Main's frame and the innermost aside.
+FRAMES = CALL_DEPTH + _HEADROOM - 2
+
 _HELPERS = (
     *("divide", "floor_divide", "remainder", "power", "approximately", "contains"),
     *("bit_and", "bit_or", "bit_xor", "shift_left", "shift_right", "combine", "join"),
