@@ -7,8 +7,7 @@ condition reads is assigned as before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from spatial.logos.syntax import (
     Binary,
@@ -34,12 +33,10 @@ from spatial.logos.syntax import (
     Slice,
     Stmt,
     While,
+    expressions,
     statements,
     walk,
 )
-
-Change = tuple[str, Any]
-"""What was changed, and the node (or the statements in its place)."""
 
 _COMPARED: Mapping[BinaryOp, BinaryOp] = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 _OTHER: Mapping[BinaryOp, BinaryOp] = {"*": "+", "/": "*", "//": "*", "%": "/"}
@@ -101,16 +98,13 @@ def _block(body: tuple[Stmt, ...], scope: _Scope) -> Iterator[tuple[str, tuple[S
 def _binds(first: Stmt, second: Stmt) -> bool:
     """Exchanging these two would do nothing, or read what is not bound yet."""
     unbound = isinstance(first, Let) and any(
-        isinstance(e, Name) and e.name == first.name for s in statements((second,)) for e in _every(s)
+        isinstance(e, Name) and e.name == first.name
+        for s in statements((second,))
+        for top in expressions(s)
+        for e in walk(top)
     )
     lets = isinstance(first, Let) and isinstance(second, Let)
     return unbound or lets or isinstance(first, Return) or isinstance(second, Return)
-
-
-def _every(node: object) -> Iterator[Expr]:
-    for s in (getattr(node, f.name) for f in fields(node)):  # type: ignore[arg-type]
-        if is_dataclass(s):
-            yield from walk(s)  # type: ignore[arg-type]
 
 
 def _assigned(s: Stmt) -> set[str]:
