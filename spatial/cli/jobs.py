@@ -116,10 +116,16 @@ def _agreed(lifted: Lifted, request: Request, target: Target) -> Mapping[str, Ta
     graph = lifted.graph or lifted.partial
     if graph is None:
         return {}
+    if lifted.graph is not None:
+        return agree({"program": graph}, request, target)
     names = {t.name for t in graph.tensors if t.name}
     stored = {name: form for name, form in request.stored.items() if name in names}
     dense = None if request.dense is None else request.dense & names
-    return agree({"program": graph}, Request(stored, dense), target)
+    try:
+        return agree({"program": graph}, Request(stored, dense), target)
+    except Refused:
+        # Of a weight that only refused statements read whole, the rest does not tell the shape that its format needs.
+        return agree({"program": graph}, Request(), target)
 
 
 def _with_paths(lifted: Lifted, lifting: Action) -> Lifted:

@@ -101,6 +101,24 @@ def test_a_deployment_of_which_statements_are_refused_builds_nothing(
     assert sorted(path.name for path in (tmp_path / "artifacts").rglob("*") if path.is_file()) == store
 
 
+def test_a_refusal_is_told_though_the_rest_does_not_tell_the_shape_of_a_stored_weight(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "deployments", tmp_path / "deployments")
+    shutil.copytree(TARGETS, tmp_path / "targets")
+    source = tmp_path / "deployments/llama/layers.lg"
+    text = source.read_text(encoding="utf-8")
+    squares = "        Set total to total + item i of row * item i of row."
+    assert squares in text
+    source.write_text(text.replace(squares, squares.replace("total + ", "total * 0.5 + ")), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    assert main(["compile", "tiny:decode"]) == 1
+    said = capsys.readouterr().err
+    assert re.match(r"error: lowered \d+ of \d+ statements; a program is made whole or not at all\n", said)
+    assert "deployments/llama/layers.lg:12:" in said
+
+
 # ---------------------------------------------------------------- --explain
 
 ROWS = """## To native exp (x: Float) -> Float
