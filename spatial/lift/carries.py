@@ -55,6 +55,10 @@ class Closing:
     tensors: dict[Tensor, Tensor]
     running: dict[Sym, Running] = field(default_factory=dict[Sym, Running])
     """Its running maxima, by their stand-ins."""
+    places: dict[Sym, tuple[Node, Node, tuple[Node, ...]]] = field(
+        default_factory=dict[Sym, tuple[Node, Node, tuple[Node, ...]]]
+    )
+    """Places that are indices as the loop runs: what each starts as, what an iteration may give it, and when."""
 
     @property
     def last(self) -> Node | None:

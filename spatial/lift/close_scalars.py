@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from spatial.lift.arith import negate
-from spatial.lift.bounds import at_least_zero
+from spatial.lift import arith
 from spatial.lift.carries import ONCE, Carry, Closing
 from spatial.lift.combine import combined
-from spatial.lift.reductions import Term, match
+from spatial.lift.places import final_place, found_last, place_of
+from spatial.lift.reductions import Term, branch, match
 from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running, part_of, rescaled_total
 from spatial.lift.state import NotLifted, Poison, Seq
-from spatial.lift.values import TRUE, Get, Lin, Node, Op, Sym, constant, fold, free_of, integer, plus
+from spatial.lift.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, free_of, plus
+from spatial.lift.walk import alike
 
 _REDUCE = "write it as a sum, product, maximum or minimum of terms that do not depend on it"
 _RESCALE = (
@@ -29,10 +31,11 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
     for k in open_:
         assert isinstance(k.exit, Node)
         k.exit = change.node(k.exit)
+    find_running(c)
+    begun = _begin(open_, c.v) if c.runs else set[int]()
     paired: set[int] = set()
     terms: dict[int, Term] = {}
     relative: dict[int, Rescaled] = {}
-    find_running(c)
     for k in open_:
         assert isinstance(k.exit, Node) and isinstance(k.start, Sym)
         if k.start in k.exit.free:
@@ -41,16 +44,22 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
                 terms[id(k)] = term
             elif (part := part_of(c, k.exit, k.start)) is not None:
                 relative[id(k)] = part
+    bests = [(b, terms[id(b)]) for b in open_ if id(b) in terms and terms[id(b)].op in ("max", "min")]
+    starts = frozenset(k.start for k in open_ if isinstance(k.start, Sym))
     for k in open_:
-        if id(k) not in terms:
-            best = next((b for b in open_ if id(b) in terms and _is_pair(k, b, terms[id(b)])), None)
-            if best is not None:
-                _close_pair(k, best, terms[id(best)], c)
+        assert isinstance(k.exit, Node)
+        if id(k) not in terms and id(k) not in relative and k.start in k.exit.free:
+            # A best that the first iteration sets is no match for a place that the first iteration compares.
+            alongside = [(b, t) for b, t in bests if (id(b) in begun) <= (id(k) in begun)]
+            remembered = _remembered(c, k, alongside, starts)
+            if remembered is not None:
+                k.final = remembered
                 paired.add(id(k))
     _check_apart(open_, paired, terms, relative, c)
     for k in open_:
         assert isinstance(k.exit, Node) and isinstance(k.entry, Node)
         if id(k) in paired:
+            k.closed = True
             continue
         if isinstance(k.start, Sym) and k.start in c.running:
             k.final = c.running[k.start].final
@@ -61,6 +70,62 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
         elif k.start not in k.exit.free:
             k.final = _last(k, c)
         k.closed = True
+
+
+def _begin(open_: Sequence[Carry], v: Sym) -> set[int]:
+    """Variables that the first iteration sets whatever they were: they might as well start as what leads there too."""
+    done: set[int] = set()
+    begun: dict[int, tuple[Node, Node]] = {}
+    for k in open_:
+        found = _first(k.exit, v) if isinstance(k.exit, Node) else None
+        if found is not None and k.start not in found[0].free:
+            begun[id(k)] = found
+    first = Substitution({v: ZERO})
+    matched = {n: match(rest, k.start) for k in open_ if (n := id(k)) in begun for rest in (begun[n][1],)
+               if isinstance(k.start, Sym)}  # fmt: skip
+    bests = [(replace(k, exit=begun[n][1]), term) for k in open_ if (term := matched.get(n := id(k))) is not None]
+    for k in open_:
+        if id(k) not in begun:
+            continue
+        value, rest = begun[id(k)]
+        term = matched[id(k)]
+        if term is not None:
+            if term.guards or not alike(first.node(term.value), first.node(value)):
+                continue
+            entry = {"sum": ZERO, "product": ONE}.get(term.op, first.node(value))
+            k.entry = arith.to_float(entry) if value.kind == "float" else entry
+            k.exit = rest
+            done.add(id(k))
+            continue
+        place = place_of(replace(k, exit=rest), [(b, t) for b, t in bests if t.op in ("max", "min")])
+        if place is not None and not place.guards and alike(first.node(place.arg), first.node(value)):
+            k.entry, k.exit = first.node(value), rest
+            done.add(id(k))
+    return done
+
+
+def _first(exit: Node, v: Sym) -> tuple[Node, Node] | None:
+    """What the first iteration sets, and what any other leaves, where a branch tells them apart."""
+    parted = branch(exit)
+    if parted is None:
+        return None
+    condition, a, b = parted
+    match condition:
+        case Op(fn="or", args=(one, other)):
+            for test, rest in ((one, other), (other, one)):
+                if _only_first(test, v):
+                    return a, arith.select(rest, a, b)
+            return None
+        case _:
+            if _only_first(condition, v):
+                return a, b
+            return (b, a) if _only_first(arith.negate(condition), v) else None
+
+
+def _only_first(condition: Node, v: Sym) -> bool:
+    """Whether a condition holds in the first iteration and in no other."""
+    later = Substitution({v: plus(Sym(v.name, max((v.extent or 1) - 1, 1)), 1)})
+    return Substitution({v: ZERO}).node(condition) is TRUE and later.node(condition) is FALSE
 
 
 def _check_apart(
@@ -113,61 +178,13 @@ def _last(k: Carry, c: Closing) -> Node | Poison:
     return Substitution({c.v: c.last}).node(k.exit)
 
 
-def _choice(node: Node) -> tuple[Node, Node, Node] | None:
-    match node:
-        case Op(fn="select", args=(t, a, b)):
-            return t, a, b
-        case Lin(const=0, terms=((Op(fn="select", args=(t, a, b)), 1),)):
-            return t, a, b
-        case _:
-            return None
-
-
-def _is_pair(k: Carry, best: Carry, term: Term) -> bool:
-    """Whether `k` remembers where the best value was found."""
-    if term.test is None or not isinstance(k.exit, Node):
-        return False
-    match _choice(k.exit):
-        case (test, one, other):
-            for condition, taken, kept in ((test, one, other), (negate(test), other, one)):
-                if condition is term.test and kept is k.start:
-                    return k.start not in taken.free and best.start not in taken.free
-            return False
-        case _:
-            return False
-
-
-def _close_pair(k: Carry, best: Carry, term: Term, c: Closing) -> None:
-    assert isinstance(k.exit, Node) and isinstance(k.entry, Node) and isinstance(best.entry, Node)
-    choice = _choice(k.exit)
-    assert choice is not None
-    arg = choice[1] if choice[2] is k.start else choice[2]
-    v, value = c.v, term.value
-    guards = tuple(g for g in (c.guard, *term.guards) if g is not TRUE)
-    first = Substitution({v: integer(0)})
-    if c.runs and not term.guards and first.node(arg) is k.entry:
-        # From the first item, or from a value below all: with the first place both name the same.
-        limit = float("-inf") if term.op == "max" else float("inf")
-        start = best.entry
-        good = first.node(value) is start or constant(start) == limit
-    else:
-        good = False
-    if not good:
-        before = Substitution({v: integer(-1)})
-        peeled = before.node(arg) is k.entry and before.node(value) is best.entry
-        if peeled and not term.guards and at_least_zero(c.trip, c.known) and v.extent is not None:
-            longer = Sym(v.name, v.extent + 1)
-            shift = Substitution({v: plus(longer, -1)})
-            v, value, arg = longer, shift.node(value), shift.node(arg)
-            guards = tuple(g for g in (shift.node(g) for g in guards) if g is not TRUE)
-            good = True
-    if not good:
-        raise NotLifted(
-            f'"{k.cell.name}" does not start at the place of the value the comparison starts from',
-            "start with the first item and its index",
-            k.span,
-            binder=k.cell.name,
-        )
-    op = f"arg{term.op}_{'first' if term.strict else 'last'}"
-    k.final = fold(op, (v,), guards, value, k.order, k.site, arg=arg)
-    k.closed = True
+def _remembered(c: Closing, k: Carry, bests: Sequence[tuple[Carry, Term]], starts: frozenset[Sym]) -> Node | None:
+    """What a variable that remembers a place, or what was found last, holds after the loop."""
+    place = place_of(k, bests)
+    if place is None:
+        return found_last(c, k, starts)
+    if starts & free_of((place.arg, place.value, *place.guards)):
+        return None
+    if place.own and isinstance(k.start, Sym) and isinstance(k.entry, Node):
+        c.places[k.start] = (k.entry, place.arg, place.guards)
+    return final_place(c, k, place)

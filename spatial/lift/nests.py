@@ -18,7 +18,7 @@ from spatial.lift.changes import pushed_names
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value
-from spatial.lift.machine import Access
+from spatial.lift.machine import Access, Machine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
@@ -251,7 +251,9 @@ def _close(ex: Runner, c: Closing, inside: Sequence[Access], counters: Sequence[
         m.assign(carry.cell, carry.final if carry.final is not None else carry.exit)
     whole = Substitution(c.nodes, c.tensors, reads)
     starts = {carry.start for carry in c.carries}
-    m.resume(inside, whole)
+    indices = [a for a in inside if c.places.keys() & a.index.free]
+    m.resume([a for a in inside if a not in indices], whole)
+    _resume_places(m, c, indices, whole)
     for access in m.accesses:
         if access.index.free & starts:
             raise NotLifted(
@@ -260,6 +262,19 @@ def _close(ex: Runner, c: Closing, inside: Sequence[Access], counters: Sequence[
                 access.span,
                 "read",
             )
+
+
+def _resume_places(m: Machine, c: Closing, accesses: Sequence[Access], whole: Substitution) -> None:
+    """An index that is a place found so far is in range if what the place starts as is, and whatever it is given."""
+    for a in accesses:
+        for start, (entry, arg, guards) in c.places.items():
+            if start in a.index.free:
+                # The iteration that gave the place is another than the one that reads by it.
+                then = Substitution({c.v: Sym(c.v.name, c.v.extent)})
+                given = tuple(then.node(g) for g in (c.guard, *guards))
+                for value, known in ((entry, ()), (then.node(arg), given)):
+                    change = Substitution({**whole.nodes, start: value}, whole.tensors, whole.reads)
+                    m.resume([replace(a, guards=(*a.guards, *known))], change)
 
 
 def _inductions(c: Closing) -> None:

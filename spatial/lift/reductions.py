@@ -6,7 +6,7 @@ leave the value alone (guards). Only reassociation is allowed; nothing is distri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from spatial.lift import arith
@@ -65,6 +65,18 @@ def branch(exit: Node) -> tuple[Node, Node, Node] | None:
             return c, a, b
         case _:
             return None
+
+
+def conjuncts(guards: Iterable[Node]) -> frozenset[Node]:
+    """Conditions, those that are both of two taken as two."""
+    found: set[Node] = set()
+    for g in guards:
+        match g:
+            case Op(fn="and", args=args):
+                found |= conjuncts(args)
+            case _:
+                found.add(g)
+    return frozenset(found)
 
 
 def _sum(exit: Node, start: Node) -> Term | None:

@@ -9,11 +9,11 @@ computes the factors once, and which of them it leaves out as 1. Knows no loop: 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from spatial.lift import arith
-from spatial.lift.reductions import Term, branch, negative, occurs
+from spatial.lift.reductions import Term, branch, conjuncts, negative, occurs
 from spatial.lift.rewrite import Substitution
 from spatial.lift.values import FALSE, TRUE, Const, Fold, Node, Op, Sym, constant, fold, free_of, real, truth
 from spatial.lift.walk import below
@@ -133,18 +133,6 @@ def _zero(node: Node) -> bool:
 def plain(node: Node) -> Node:
     """A term to be compared with another: exp of a value less itself is 1, factors of 1 go, the others in one order."""
     return _Exponents(()).plain(node)
-
-
-def conjuncts(guards: Iterable[Node]) -> frozenset[Node]:
-    """Conditions, those that are both of two taken as two."""
-    found: set[Node] = set()
-    for g in guards:
-        match g:
-            case Op(fn="and", args=args):
-                found |= conjuncts(args)
-            case _:
-                found.add(g)
-    return frozenset(found)
 
 
 # ---------------------------------------------------------------- the two cases
