@@ -22,6 +22,10 @@ _RESCALE = (
     "a sum kept relative to a running maximum is s * exp(best - next) + g * exp(u - next), best and next being the "
     "maximum before and after the iteration, and g and u free of both"
 )
+_MOMENTS = (
+    "keep a plain sum (of squares too, for a variance) and divide after the loop: a mean that every item corrects is a "
+    "recurrence"
+)
 
 
 def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
@@ -151,7 +155,7 @@ def _check_apart(
             whose = "it" if name == k.cell.name else f'"{name}"'
             problem = NotLifted(
                 f'"{k.cell.name}" is computed from what {whose} was in the iteration before: a recurrence',
-                _RESCALE if k.exit.kind == "float" and c.running.keys() & k.exit.free else _REDUCE,
+                _mend(c, k, k.exit),
                 k.span,
                 binder=k.cell.name,
             )
@@ -167,6 +171,17 @@ def _check_apart(
                 other.span,
                 binder=other.cell.name,
             )
+
+
+def _mend(c: Closing, k: Carry, exit: Node) -> str:
+    """What would lift in place of a recurrence."""
+    if exit.kind == "float" and c.running.keys() & exit.free:
+        return _RESCALE
+    match exit:
+        case Op(fn="add", args=(a, b)) if k.start in (a, b) and k.start in a.free & b.free:
+            return _MOMENTS
+        case _:
+            return _REDUCE
 
 
 def _last(k: Carry, c: Closing) -> Node | Poison:

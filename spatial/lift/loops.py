@@ -111,6 +111,33 @@ def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str =
     return found
 
 
+def restored(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str) -> set[str]:
+    """Int variables that the body's last word on them sets to what they are before the loop: so every iteration begins.
+
+    Only names and numbers that the body leaves alone are looked at.
+    """
+    last: dict[str, syntax.Expr | None] = {}
+    for s in body:
+        if isinstance(s, syntax.Set):
+            last[s.name] = s.value
+        else:
+            last.update(dict.fromkeys(assigned_names((s,), ex.m.program)))
+    bound = _bound(body)
+    local = bound | set(last) | {own}
+    found: set[str] = set()
+    for name, value in last.items():
+        cell = scope.find(name) or ex.m.globals.find(name)
+        if value is None or cell is None or not isinstance(cell.value, Node) or cell.value.kind != "int":
+            continue
+        parts = list(syntax.walk(value))
+        plain = all(isinstance(n, syntax.Name | syntax.IntLiteral | syntax.Binary) for n in parts)
+        if not plain or name in bound or any(isinstance(n, syntax.Name) and n.name in local for n in parts):
+            continue
+        if ex.eval.value(value, scope) is cell.value:
+            found.add(name)
+    return found
+
+
 def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
     """Names that a body binds: what they mean is told in an iteration only."""
     found: set[str] = set()

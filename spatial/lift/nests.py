@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
-from spatial.lift.carries import ONCE, Carry, Closing, length_of
+from spatial.lift.carries import ONCE, Carry, Closing
 from spatial.lift.changes import pushed_names
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
-from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value
+from spatial.lift.inductions import close_inductions
+from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value, restored
 from spatial.lift.machine import Access, Machine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running
@@ -64,11 +65,16 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     counters: list[tuple[Cell, Node, int]] = []
     entries: dict[Tensor, Value | None] = {}
     widened: list[str] = []
+    same = restored(ex, loop.body, scope, loop.name)
+    back: list[tuple[Cell, Value]] = []
     for cell in assigned_cells(loop, ex, scope):
         value = cell.value
         if isinstance(value, Node) and cell.name in steps:
             counters.append((cell, value, steps[cell.name]))
             m.assign(cell, combine(value, v, steps[cell.name]))
+            continue
+        if cell.name in same:
+            back.append((cell, value))
             continue
         if _open(value) and (id(loop.body), cell.name) in m.number_hints:
             value = m.scalar(value, loop.span)
@@ -131,6 +137,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
                 loop.span,
                 binder=c.cell.name,
             )
+    if any(cell.value is not value for cell, value in back):
+        raise NotLifted("a function that the loop calls changes a variable that the loop sets back", "", loop.span)
     for c in carries:
         c.order, c.loop = m.tick(), loop.span
     if whole:
@@ -234,7 +242,7 @@ def _close(ex: Runner, c: Closing, inside: Sequence[Access], counters: Sequence[
             m.assign(cell, Poison(f'how far "{cell.name}" counts is not known: the loop may run no time', ONCE))
         else:
             m.assign(cell, combine(entry, scale(c.trip, step)))
-    _inductions(c)
+    close_inductions(c)
     change = Substitution(c.nodes, c.tensors)
     for carry in c.carries:
         match carry.exit:
@@ -275,51 +283,3 @@ def _resume_places(m: Machine, c: Closing, accesses: Sequence[Access], whole: Su
                 for value, known in ((entry, ()), (then.node(arg), given)):
                     change = Substitution({**whole.nodes, start: value}, whole.tensors, whole.reads)
                     m.resume([replace(a, guards=(*a.guards, *known))], change)
-
-
-def _inductions(c: Closing) -> None:
-    """Counters, unchanged variables, and lengths of sequences that grow by a constant."""
-    progress = True
-    while progress:
-        progress = False
-        change = Substitution(c.nodes)
-        for carry in c.carries:
-            start = carry.start
-            if isinstance(start, Sym):
-                if start in c.nodes or not isinstance(carry.exit, Node) or not isinstance(carry.entry, Node):
-                    continue
-                exit = change.node(carry.exit)
-                if exit is start:
-                    c.nodes[start] = carry.final = carry.entry
-                    carry.closed = progress = True
-                elif start.kind == "int":
-                    step = int_constant(combine(exit, start, -1))
-                    if step is not None and at_least_zero(c.trip, c.known):
-                        c.nodes[start] = combine(carry.entry, c.v, step)
-                        carry.final = combine(carry.entry, scale(c.trip, step))
-                        carry.closed = progress = True
-                continue
-            if start in c.tensors or not isinstance(carry.exit, Seq) or not isinstance(carry.entry, Seq):
-                continue
-            if carry.exit.tensor is start and carry.exit.whole:
-                c.tensors[start] = carry.entry.tensor
-                if isinstance(start.length, Sym):
-                    c.nodes[start.length] = length_of(carry.entry)
-                carry.final = carry.entry
-                carry.closed = progress = True
-            elif isinstance(start.length, Sym) and start.length.carried and start.length not in c.nodes:
-                after = carry.exit.tensor.length if carry.exit.whole else None
-                if after is None or start.length not in after.free:
-                    continue
-                step = int_constant(combine(change.node(after), start.length, -1))
-                if step is None:
-                    raise NotLifted(
-                        f'"{carry.cell.name}" grows by a different number of items from iteration to iteration',
-                        "push the same number of items every time",
-                        carry.span,
-                        "write",
-                        binder=carry.cell.name,
-                    )
-                c.nodes[start.length] = combine(length_of(carry.entry), c.v, step)
-                carry.growth = step
-                progress = True

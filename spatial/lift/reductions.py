@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from spatial.lift import arith
-from spatial.lift.values import Fold, Lin, Node, Op, combine, fold, linear, parts, raw_op
+from spatial.lift.values import Fold, Lin, Node, Op, combine, fold, integer, linear, parts, raw_op
 from spatial.lift.walk import children
 
 
@@ -123,6 +123,8 @@ def _product(exit: Node, start: Node) -> Term | None:
     if parted is not None:
         return _guarded(parted, start, _product)
     match exit:
+        case Lin(const=0, terms=((atom, factor),)) if atom is start:
+            return Term("product", integer(factor))
         case Op(fn="mul", args=(a, b)):
             for one, other in ((a, b), (b, a)):
                 if one is start:

@@ -118,12 +118,7 @@ REFUSED = _by_name(
             "attention_prefill: exponentials stored",
         ),
         "rows of run-time length are pushed": ("attention_decode: scores of all heads first",),
-        "the best is read back at its place": (
-            "argmax: by the item at the place",
-            "argmax: of rows, a function",
-            "argmax: of rows, by the item at the place",
-        ),
-        "the place depends on a maximum that is carried beside it": ("argmax: the maximum kept by max",),
+        "the best is read back at its place": ("argmax: of rows, by the item at the place",),
         "the place is carried in an item of a sequence": ("argmax: of rows, set over copies",),
     }
 )
