@@ -91,6 +91,7 @@ UNMET = {
     ),
     "what a loop carries, refused before under another name": (
         "combine.py: the result is an Int where the loop runs no time",
+        "nests.py: a function that the loop calls changes a variable that the loop sets back",
         "nests.py: the loop changes a variable between Int and Float",
         'nests.py: an\\ index\\ of\\ ".*"\\ depends\\ on\\ a\\ value\\ the\\ loop\\ computes\\ as\\ it\\ goes',
     ),
