@@ -305,10 +305,18 @@ def parts(node: Node) -> tuple[int, tuple[tuple[Node, int], ...]]:
 
 def linear(const: int, terms: Mapping[Node, int]) -> Node:
     """`const + Σ coef * atom`."""
-    kept = tuple(sorted(((a, c) for a, c in terms.items() if c), key=lambda t: t[0].serial))
-    if const == 0 and len(kept) == 1 and kept[0][1] == 1:
-        return kept[0][0]
-    return _intern(("lin", const, *((id(a), c) for a, c in kept)), lambda: Lin(const, kept))
+    return _ordered(const, tuple(sorted(((a, c) for a, c in terms.items() if c), key=_age)))
+
+
+def _age(term: tuple[Node, int]) -> int:
+    return term[0].serial
+
+
+def _ordered(const: int, terms: tuple[tuple[Node, int], ...]) -> Node:
+    """`const + Σ coef * atom` of terms by age, none of them zero."""
+    if const == 0 and len(terms) == 1 and terms[0][1] == 1:
+        return terms[0][0]
+    return _intern(("lin", const, *[part for a, c in terms for part in (id(a), c)]), lambda: Lin(const, terms))
 
 
 def constant(node: Node) -> int | float | bool | None:
@@ -331,6 +339,10 @@ def combine(a: Node, b: Node, factor: int = 1) -> Node:
     """`a + factor * b` of integers."""
     ca, ta = parts(a)
     cb, tb = parts(b)
+    if not tb:
+        return _ordered(ca + factor * cb, ta)
+    if not ta:
+        return _ordered(ca + factor * cb, tuple((atom, factor * c) for atom, c in tb) if factor else ())
     terms = dict(ta)
     for atom, c in tb:
         terms[atom] = terms.get(atom, 0) + factor * c
@@ -339,13 +351,16 @@ def combine(a: Node, b: Node, factor: int = 1) -> Node:
 
 def scale(a: Node, factor: int) -> Node:
     """`factor * a` of an integer."""
+    if factor == 1:
+        return a
     c, terms = parts(a)
-    return linear(c * factor, {atom: k * factor for atom, k in terms})
+    return _ordered(c * factor, tuple((atom, k * factor) for atom, k in terms) if factor else ())
 
 
 def plus(a: Node, n: int) -> Node:
     """`a + n` of an integer."""
-    return combine(a, integer(n))
+    c, terms = parts(a)
+    return _ordered(c + n, terms)
 
 
 def raw_op(fn: str, args: tuple[Node, ...], kind: str) -> Node:

@@ -1,8 +1,9 @@
 """What lifting costs by the length of the program: `python tests/benchmarks/lifting_cost.py [PROFILE]`.
 
-Three shapes of straight-line programs: independent statements, chains in which each is read once, and residual chains
-in which each is read twice. The cost is the number of functions called, so the ratios are the same on any machine;
-seconds are printed beside. With PROFILE (a shape), the functions whose calls grow most between the two last lengths.
+Shapes of straight-line programs: independent statements, chains in which each is read once, residual chains in which
+each is read twice, and layers, which fold; and a Llama of 30 layers, as a loop and written out. The cost is the number
+of functions called, so the ratios are the same on any machine; seconds are printed beside. With PROFILE (a shape), the
+functions whose calls grow most between the two first lengths.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from effort import effort
+from llama_sources import REAL
+from llama_sources import facts as llama_facts
+from llama_sources import program as decode
+from unrolled import unrolled
 
 from spatial.lift import Facts, Table, lift
 from spatial.logos.parser import parse
 
-LENGTHS = (100, 300, 1000)
+LENGTHS = (100, 1000, 10_000)
 FACTS = Facts({"n": 6}, {"x": Table((6,), "float")})
 
 
@@ -40,7 +45,7 @@ def chain(count: int) -> tuple[str, tuple[str, ...]]:
     text = "Let y0 be copy of x.\n"
     for k in range(1, count + 1):
         text += f"Let s{k} be 0.0.\nRepeat for i from 1 to n:\n    Set s{k} to s{k} + item i of y{k - 1}.\n"
-        text += _loop(f"y{k}", f"s{k} * item i of x")
+        text += _loop(f"y{k}", f"s{k} * item i of x + {k}.5")
     return text, (f"y{count}",)
 
 
@@ -57,6 +62,15 @@ def residual(count: int) -> tuple[str, tuple[str, ...]]:
     text = "Let y0 be copy of x.\n"
     for k in range(1, count + 1):
         text += f"Let s{k} be 0.0.\nRepeat for i from 1 to n:\n    Set s{k} to s{k} + item i of y{k - 1}.\n"
+        text += _loop(f"y{k}", f"item i of y{k - 1} + s{k} * item i of x + {k}.5")
+    return text, (f"y{count}",)
+
+
+def layers(count: int) -> tuple[str, tuple[str, ...]]:
+    """The same without a constant of its own in each: layers, which fold."""
+    text = "Let y0 be copy of x.\n"
+    for k in range(1, count + 1):
+        text += f"Let s{k} be 0.0.\nRepeat for i from 1 to n:\n    Set s{k} to s{k} + item i of y{k - 1}.\n"
         text += _loop(f"y{k}", f"item i of y{k - 1} + s{k} * item i of x")
     return text, (f"y{count}",)
 
@@ -66,6 +80,7 @@ SHAPES: dict[str, Callable[[int], tuple[str, tuple[str, ...]]]] = {
     "chain": chain,
     "fused": fused,
     "residual": residual,
+    "layers": layers,
 }
 
 
@@ -95,25 +110,43 @@ def calls(shape: str, count: int) -> dict[str, int]:
     return {f"{Path(file).name}:{name}": row[1] for (file, _, name), row in stats.items()}
 
 
+def llama(straight: bool) -> Callable[[], object]:
+    """The lifting of a decode step of the real sizes, its 30 layers a loop or written out."""
+    program, known = decode("decode.lg"), llama_facts(**REAL)
+    if straight:
+        program = parse(unrolled(program, known.sizes, "layer"), "written out")
+
+    def run() -> object:
+        found = lift(program, known, ("logits",))
+        assert found.graph is not None, found.missing
+        return found
+
+    return run
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """How long it takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
 def main(arguments: list[str]) -> None:
     if arguments:
-        less, more = LENGTHS[-2:]
+        less, more = LENGTHS[:2]
         few, many = calls(arguments[0], less), calls(arguments[0], more)
         grown = sorted(many, key=lambda f: more / less * few.get(f, 0) - many[f])
         for f in grown[:25]:
             print(f"{many[f]:10} of {few.get(f, 0):10}, x {many[f] / max(1, few.get(f, 0)):.1f}  {f}")
         return
+    for name, straight in (("looped", False), ("written out", True)):
+        run = llama(straight)
+        print(f"a Llama of 30 layers, {name}: {effort(run)[1]} calls, {seconds(run):.2f} s")
     for shape in SHAPES:
         found = costs(shape)
-        seconds: list[float] = []
-        for n in LENGTHS:
-            run, start = work(shape, n), time.perf_counter()
-            run()
-            seconds.append(time.perf_counter() - start)
-        steps = ", ".join(f"{n}: {c} calls, {s:.2f} s" for n, c, s in zip(LENGTHS, found, seconds, strict=True))
-        print(
-            f"{shape:12} {steps}; {LENGTHS[-1] / LENGTHS[0]:.0f} times the statements cost {found[-1] / found[0]:.1f}"
-        )
+        times = [seconds(work(shape, n)) for n in LENGTHS]
+        steps = ", ".join(f"{n}: {c} calls, {s:.2f} s" for n, c, s in zip(LENGTHS, found, times, strict=True))
+        print(f"{shape:12} {steps}; {LENGTHS[-1] // LENGTHS[-2]} times the statements cost {found[-1] / found[-2]:.2f}")
 
 
 if __name__ == "__main__":
