@@ -83,7 +83,7 @@ class Composer:
                 self.twins[f"{plain}b"] = plain
                 self.names[made] = plain if instance % 2 == 0 else f"{plain}b"
             self.emit(sections, packed, instance)
-            carried.append(tuple((self.name(c.made), self.versions[self.name(c.made)]) for c in node.carried))
+            carried.append(tuple((self.name(c.made), self.versions.get(self.name(c.made), 0)) for c in node.carried))
         for c in node.carried:
             self.names[c.final] = self.name(c.made)
         self.blocks.append(Block(first, packed.phases, node.trip, tuple(carried)))
@@ -194,11 +194,13 @@ def depends(sections: Sequence[Section], inner: Mapping[int, int]) -> list[froze
     for n, s in enumerate(sections):
         for t in reads(s.statement):
             readers.setdefault(t, set()).add(n)
-    old = {made: i for i, made in inner.items()}
+    old: dict[int, list[int]] = {}
+    for i, made in inner.items():
+        old.setdefault(made, []).append(i)
     out: list[frozenset[int]] = []
     for n, s in enumerate(sections):
         found = {maker[t] for t in reads(s.statement) if t in maker}
-        gone = [t for t in (s.statement.over, old.get(s.statement.out)) if t is not None]
+        gone = [*old.get(s.statement.out, ())] + ([] if s.statement.over is None else [s.statement.over])
         for t in gone:
             found |= {maker[t]} if t in maker else set()
             found |= {r for r in readers.get(t, set()) if r < n}
@@ -209,8 +211,9 @@ def depends(sections: Sequence[Section], inner: Mapping[int, int]) -> list[froze
 
 
 def _late(carried: g.Carried, sections: Sequence[Section], order: Mapping[int, int]) -> bool:
-    """Whether a section at or after the maker of the carried tensor still reads what the instance began with."""
+    """Whether a section at or after the maker of the carried tensor still reads what the instance began with.
+
+    What is made before the block, alike for every instance, overwrites nothing that an instance reads.
+    """
     at = order.get(carried.made)
-    if at is None:
-        return True
-    return any(carried.inner in set(reads(s.statement)) for n, s in enumerate(sections) if n >= at)
+    return at is not None and any(carried.inner in set(reads(s.statement)) for n, s in enumerate(sections) if n >= at)

@@ -166,8 +166,10 @@ class Emitter:
         if turn:
             low, high = slice_.bounds(self.nest.ranges())
             start = low // turn * turn if turn > 0 else low
-            slices = turn if turn > 0 and high < start + turn else high - start + 1
-            if s.via is not None and (turn < 0 or start):
+            # All that an iteration advances by, where that never passes the end: on a diagonal, the last one's would.
+            even = turn > 0 and slices % turn == 0
+            slices = turn if even and high < start + turn else high - start + 1
+            if s.via is not None and (not even or start):
                 raise Misfit(
                     "a run-time index is added to the number of a block's iteration",
                     "one body serves all iterations, each over its own part of the tensor",

@@ -9,7 +9,7 @@ all programs at once, from their accesses alone: it needs no plan and no weight'
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from spatial.errors import Problem, Refused
 from spatial.ir.affine import Affine
@@ -250,23 +250,34 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
     chain = _chains(graph)
     # Whoever reads a result from outside, or makes a constant, knows its dimensions in their own order.
     outside = {cls[t] for _, t in graph.results} | {cls[p] for s in graph.shows for p in s.parts if isinstance(p, int)}
+    outside |= {cls[n] for n, t in enumerate(graph.tensors) if t.role == "fill"}
+    held = _held(graph, cls)
     out: dict[int, Stored] = {}
     for number, tensor in enumerate(graph.tensors):
         base = graph.tensors[cls[number]]
         table = tables.get(base.name) if base.role in ("input", "weight", "state") else None
         if table is not None:
             own = tensor.name or (table.name if base.role == "state" else f"t{chain[number]}")
-            held = table.range if tensor.name or base.role == "state" else tensor.range
-            out[number] = Stored(own, table.view, table.prec, table.layout, held)
+            known = table.range if tensor.name or base.role == "state" else tensor.range
+            out[number] = Stored(own, table.view, table.prec, table.layout, known)
             continue
         fact = facts.get(cls[number], Facts())
-        free = tensor.role != "fill" and cls[number] not in outside
+        free = cls[number] not in outside
         view = choose_view(tensor.dims, fact.uses, fact.sliced, fact.kept, free, target.tile)
         layout = _layout(view, fact.uses, target.tile)
         name = f"fill{number}" if tensor.role == "fill" else f"t{chain[number]}"
-        prec = number_format(tensor, None, target)
+        prec = number_format(replace(tensor, range=held[cls[number]]), None, target)
         out[number] = Stored(name, view, prec, layout, tensor.range)
     return out
+
+
+def _held(graph: Graph, cls: Sequence[int]) -> dict[int, tuple[int, int] | None]:
+    """The values that the tensors of each class hold together, by class; None where that is not known of all."""
+    found: dict[int, tuple[int, int] | None] = {}
+    for number, tensor in enumerate(graph.tensors):
+        old, new = found.setdefault(cls[number], tensor.range), tensor.range
+        found[cls[number]] = None if old is None or new is None else (min(old[0], new[0]), max(old[1], new[1]))
+    return found
 
 
 def _chains(graph: Graph) -> list[int]:

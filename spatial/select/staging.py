@@ -3,7 +3,7 @@
 A table's versions share memory, and within a phase nothing is both stored and loaded. So whoever reads the old version
 goes before whoever writes the new one; where each needs the other, the old version is copied; a statement that reads
 the table it writes computes into a temporary first; and a result that is an input, or a version that is written over,
-is a copy.
+is a copy. What blocks carry is put right first (`handing`).
 
     a' = a[i] + 1 over a        ->      t = a[i] + 1;  a' = t[i] over a
 
@@ -32,10 +32,8 @@ from spatial.ir.graph import (
     Statement,
     Value,
 )
+from spatial.select.handing import Owner, copy_of, handed
 from spatial.select.pieces import piece_reads
-
-Owner = tuple[int, int]
-"""Which statement of the source's graph one serves: its node, and its position in a block's body or -1."""
 
 
 @dataclass(frozen=True)
@@ -67,21 +65,20 @@ class _Work:
 
     def copy(self, tensor: int) -> Statement:
         """A statement that makes a new tensor of the elements of `tensor`."""
-        old = self.tensors[tensor]
-        return Statement(self.made(old.dims, old.kind, old.range), (_whole(old.dims, tensor),))
+        return copy_of(self.tensors, tensor)
 
 
 def staged(graph: Graph) -> Staged:
     """The graph as sections can run it; the same where nothing stands in the way."""
     work = _Work(list(graph.tensors))
     items: list[_Item] = []
-    for n, node in enumerate(graph.nodes):
+    for node, owners in handed(graph, work.tensors):
         if isinstance(node, Block):
-            body = _ordered(work, [_item(s, ((n, k),)) for k, s in enumerate(node.body)])
+            body = _ordered(work, [_item(s, (o,)) for s, o in zip(node.body, owners, strict=True)])
             block = replace(node, body=tuple(s for i in body for s in (i.node,) if isinstance(s, Statement)))
             items.append(_item(block, tuple(o for i in body for o in i.owners)))
         else:
-            items.append(_item(node, ((n, -1),)))
+            items.append(_item(node, owners))
     gone = {t for i in items for t in i.over}
     results = list(graph.results)
     end: Owner = (len(graph.nodes), -1)
@@ -108,7 +105,9 @@ def _item(node: Node, owners: tuple[Owner, ...]) -> _Item:
             return _Item(node, owners, reads, frozenset((node.out,)), over)
         case Block():
             inside = {s.out for s in node.body} | {c.inner for c in node.carried}
-            reads = {t for s in node.body for t in _reads(s)} - inside
+            # What is handed on alike by every instance is made outside, and read like anything else.
+            reads = {t for s in node.body for t in _reads(s)} | {c.made for c in node.carried}
+            reads -= inside
             written = {c.initial for c in node.carried if in_place(node, c)}
             carried = {c.initial for c in node.carried} - written
             makes = frozenset(c.final for c in node.carried)
@@ -188,11 +187,6 @@ def _has_accs(value: Value) -> bool:
 # ---------------------------------------------------------------- rewriting reads
 
 
-def _whole(dims: tuple[int, ...], tensor: int) -> Piece:
-    at = tuple(At(Affine.sym(f"v{n}")) for n in range(len(dims)))
-    return Piece(dims, (), at, Read(tensor, at))
-
-
 def _renamed_item(item: _Item, names: Mapping[int, int]) -> _Item:
     if not item.reads & set(names):
         return item
@@ -201,9 +195,9 @@ def _renamed_item(item: _Item, names: Mapping[int, int]) -> _Item:
             return _item(_renamed(item.node, names), item.owners)
         case Block() as block:
             body = tuple(_renamed(s, names) for s in block.body)
+            made = (replace(c, made=names.get(c.made, c.made)) for c in block.carried)
             carried = tuple(
-                c if c.initial in item.over else replace(c, initial=names.get(c.initial, c.initial))
-                for c in block.carried
+                c if c.initial in item.over else replace(c, initial=names.get(c.initial, c.initial)) for c in made
             )
             return _item(replace(block, body=body, carried=carried), item.owners)
 

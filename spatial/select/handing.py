@@ -1,0 +1,88 @@
+"""Blocks put so that what instances hand on lies in memory of the program's own.
+
+The instances of a block read what is handed to them through one operand, so all of it has one format and one layout.
+A table's are agreed upon apart, and its memory is its own: a table that the block does not write in place is copied
+before it begins a block, or is handed on.
+
+    block: begins with a, hands on t        ->      c = a;  block: begins with c, hands on t
+    block: s' = f(s) over s, hands on s'    ->      block: s' = f(s) over s;  c = s', hands on c
+
+Knows no layout, no section and no target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spatial.graph.settle import in_place
+from spatial.ir.affine import Affine
+from spatial.ir.graph import At, Block, Carried, Graph, GraphTensor, Node, Piece, Read, Statement
+
+Owner = tuple[int, int]
+"""Which statement of the source's graph one serves: its node, and its position in a block's body or -1."""
+Owned = tuple[Node, tuple[Owner, ...]]
+"""A node and whom its statements serve."""
+
+
+def handed(graph: Graph, tensors: list[GraphTensor]) -> list[Owned]:
+    """The nodes of the graph, with copies of tables before and in its blocks; `tensors` grows by what is copied to."""
+    tables = _tables(graph)
+    out: list[Owned] = []
+    for n, node in enumerate(graph.nodes):
+        if isinstance(node, Block):
+            out += _apart(node, n, tables, tensors)
+        else:
+            out.append((node, ((n, -1),)))
+    return out
+
+
+def _tables(graph: Graph) -> frozenset[int]:
+    """The tensors that lie in the memory of a table: the table, and what is written over it."""
+    found = {n for n, t in enumerate(graph.tensors) if t.role in ("input", "weight", "state")}
+
+    def written(statements: Sequence[Statement]) -> None:
+        found.update(s.out for s in statements if s.over in found)
+
+    for node in graph.nodes:
+        match node:
+            case Statement():
+                written((node,))
+            case Block():
+                over = [c for c in node.carried if c.initial in found and in_place(node, c)]
+                found.update(c.inner for c in over)
+                written(node.body)
+                found.update(c.final for c in over)
+    return frozenset(found)
+
+
+def _apart(block: Block, number: int, tables: frozenset[int], tensors: list[GraphTensor]) -> list[Owned]:
+    """The block with copies in place of the tables that it carries and does not write in place."""
+    inside = {s.out for s in block.body}
+    before: dict[int, Statement] = {}
+    after: dict[int, Statement] = {}
+
+    def own(tensor: int) -> int:
+        if tensor not in tables:
+            return tensor
+        copies = after if tensor in inside else before
+        if tensor not in copies:
+            copies[tensor] = copy_of(tensors, tensor)
+        return copies[tensor].out
+
+    def apart(c: Carried) -> Carried:
+        return c if in_place(block, c) else replace(c, initial=own(c.initial), made=own(c.made))
+
+    carried = tuple(apart(c) for c in block.carried)
+    body = (*block.body, *after.values())
+    owners = tuple((number, min(k, len(block.body) - 1)) for k in range(len(body)))
+    copied: list[Owned] = [(s, owners[:1]) for s in before.values()]
+    return [*copied, (replace(block, body=body, carried=carried), owners)]
+
+
+def copy_of(tensors: list[GraphTensor], tensor: int) -> Statement:
+    """A statement that makes a new tensor, appended to `tensors`, of the elements of `tensor`."""
+    old = tensors[tensor]
+    tensors.append(GraphTensor(old.dims, old.kind, "made", "", old.range))
+    at = tuple(At(Affine.sym(f"v{n}")) for n in range(len(old.dims)))
+    return Statement(len(tensors) - 1, (Piece(old.dims, (), at, Read(tensor, at)),))
