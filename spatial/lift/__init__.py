@@ -17,7 +17,7 @@ of them. In reading order:
     repeats, stores          the choice between the two; writes of items and rows
     execute                  the language's statements
     reductions, rescaled     sums, products, maxima; sums kept relative to a running maximum
-    carries, inductions, combine, running, places, close_*    what a loop leaves in the variables it carries
+    carries, inductions, combine, prefixes, running, places, close_*    what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
     alike, lockstep, layers  layers written out, folded to the block of a loop over them
     boxes, inside, emit      canonical boxes; the last range check; records and numbers

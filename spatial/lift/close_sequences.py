@@ -10,6 +10,7 @@ from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
+from spatial.lift.prefixes import running_values
 from spatial.lift.reductions import Term, match
 from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
@@ -56,12 +57,14 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
     starts = frozenset(k.start for k in open_ if isinstance(k.start, Start))
     written: list[Written] = []
     anew: list[Carry] = []
+    running = running_values(c, [k.exit.tensor for k in open_ if isinstance(k.exit, Seq)])
     for k in open_:
         assert isinstance(k.exit, Seq) and isinstance(k.start, Start)
         exit = whole_of(k.exit, k.order, k.span)
         if isinstance(exit, Made) and exit.base is None and k.start in exit.free and exit.dims == k.start.dims:
             # Every item rewritten from what it was: still a write in place.
             exit = Made(exit.name, exit.dims or (), k.start, exit.pieces, exit.order, exit.origin, exit.length)
+        exit = _with_running(exit, k.start, running, c)
         k.exit = Seq(exit)
         if isinstance(exit, Made) and exit.base is k.start:
             written.append(_written(k, k.start, exit, c))
@@ -77,6 +80,23 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
         w.carry.final = Seq(w.new)
         w.carry.closed = True
     return reads
+
+
+def _with_running(exit: Tensor, start: Start, running: Substitution, c: Closing) -> Tensor:
+    """What an iteration leaves, running values of other variables as reductions of their own; sums kept relative to a
+    running maximum keep that."""
+    if not exit.free & running.touched:
+        return exit
+    if not isinstance(exit, Made) or exit.base is not start or exit.length is not None:
+        return running.tensor(exit)
+    pieces = tuple(p if _relative(p, start, c) else running.piece(p) for p in exit.pieces)
+    return Made(exit.name, exit.dims or (), exit.base, pieces, exit.order, exit.origin)
+
+
+def _relative(p: Piece, start: Start, c: Closing) -> bool:
+    own = get(start, p.pos)
+    opened = _opened(p, start)
+    return bool(c.running.keys() & opened.value.free) and part_of(c, _all_of(opened, own), own) is not None
 
 
 def _rooted(tensor: Tensor, starts: frozenset[Start]) -> Start | None:

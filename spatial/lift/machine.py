@@ -86,6 +86,10 @@ class Machine:
     block_depth: int = 0
     written_out: int = 0
     """Loops that would be blocks are executed iteration by iteration."""
+    single: int = 0
+    """Loops of one iteration around, which are no nests."""
+    steps: int = 1
+    """How often the loops around that are recurrences of numbers are taken step by step."""
     discovering: bool = False
     survey: Survey | None = None
     """Set where refused statements are stepped over."""
