@@ -22,7 +22,8 @@ from spatial.ir.validate import validate_program
 from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
-from spatial.select.emit import OperandBind
+from spatial.select.emit import OperandBind, Template
+from spatial.select.handing import held_ranges, held_to
 from spatial.select.layouts import TableLayout, store_all
 from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
@@ -119,6 +120,8 @@ class Lowering:
     options: Options
     stored: dict[int, Stored]
     tables: frozenset[str]
+    handed: Mapping[int, tuple[int, int]]
+    """The ranges that readers of what blocks hand on rely on, by tensor."""
     done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
     missing: list[tuple[int, g.Missing]] = field(default_factory=list[tuple[int, g.Missing]])
@@ -131,8 +134,7 @@ class Lowering:
         """The kind and section of a statement, or those of its parts; none, its reason listed, where it is refused."""
         kind = "unrecognized"
         try:
-            parts = parts_of(statement, self.stored, self.target)
-            templates = [select(p, self.stored, self.target) for p in parts]
+            parts, templates = self.templates(statement)
             kind = templates[0].kind if len(parts) == 1 else "parts"
             sites = self.target if len(parts) == 1 else share(self.target, len(parts))
             bodies = [self.lowered(b, sites) for b in self.narrowed(statement, [t.body for t in templates])]
@@ -147,6 +149,19 @@ class Lowering:
             Section(body, tuple(_operand(b) for b in template.binds), part)
             for body, template, part in zip(bodies, templates, parts, strict=True)
         ]
+
+    def templates(self, statement: g.Statement) -> tuple[tuple[g.Statement, ...], list[Template]]:
+        """The parts of a statement, and the template of each; what is handed on stays in its range in every lane."""
+        parts = parts_of(statement, self.stored, self.target)
+        templates = [select(p, self.stored, self.target) for p in parts]
+        low, high = self.handed.get(statement.out, (0, 0))
+        if statement.out not in self.handed or statement.over is not None:
+            return parts, templates
+        proved = (prove(t.body, self.target).get("out", (low, high)) for t in templates)
+        if all(low <= first and last <= high for first, last in proved):
+            return parts, templates
+        parts = parts_of(held_to(statement, low, high), self.stored, self.target)
+        return parts, [select(p, self.stored, self.target) for p in parts]
 
     def lowered(self, template: Body, sites: Target) -> Body:
         """The template through the passes, planned for `sites`; once however often it occurs.
@@ -223,7 +238,7 @@ def lower(
     put = staged(graph)
     graph = put.graph
     state = frozenset(name for name, _, _ in graph.state)
-    work = Lowering(target, options, store_all(graph, tables, target), state)
+    work = Lowering(target, options, store_all(graph, tables, target), state, held_ranges(graph))
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
     made: list[tuple[int, int, str]] = []

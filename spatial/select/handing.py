@@ -7,6 +7,9 @@ before it begins a block, or is handed on.
     block: begins with a, hands on t        ->      c = a;  block: begins with c, hands on t
     block: s' = f(s) over s, hands on s'    ->      block: s' = f(s) over s;  c = s', hands on c
 
+An integer that is handed on is proved to lie in some range, and its readers rely on that. Lanes of its memory beyond
+its elements may compute something else, of zeros; then the values are held to the range.
+
 Knows no layout, no section and no target.
 """
 
@@ -17,7 +20,20 @@ from dataclasses import replace
 
 from spatial.graph.settle import in_place
 from spatial.ir.affine import Affine
-from spatial.ir.graph import At, Block, Carried, Graph, GraphTensor, Node, Piece, Read, Statement
+from spatial.ir.graph import (
+    At,
+    Block,
+    Carried,
+    Fn,
+    Graph,
+    GraphTensor,
+    Node,
+    Num,
+    Piece,
+    Read,
+    Statement,
+    Value,
+)
 
 Owner = tuple[int, int]
 """Which statement of the source's graph one serves: its node, and its position in a block's body or -1."""
@@ -78,6 +94,28 @@ def _apart(block: Block, number: int, tables: frozenset[int], tensors: list[Grap
     owners = tuple((number, min(k, len(block.body) - 1)) for k in range(len(body)))
     copied: list[Owned] = [(s, owners[:1]) for s in before.values()]
     return [*copied, (replace(block, body=body, carried=carried), owners)]
+
+
+def held_ranges(graph: Graph) -> dict[int, tuple[int, int]]:
+    """Of the integers that blocks begin with and hand on, by tensor: the values that instances take for granted."""
+    found: dict[int, tuple[int, int]] = {}
+    for c in (c for node in graph.nodes if isinstance(node, Block) for c in node.carried):
+        held = graph.tensors[c.inner].range
+        if graph.tensors[c.inner].kind == "int" and held is not None:
+            for n in (c.initial, c.made):
+                low, high = found.get(n, held)
+                found[n] = max(low, held[0]), min(high, held[1])
+    return found
+
+
+def held_to(statement: Statement, low: int, high: int) -> Statement:
+    """The statement with its values, which are known to lie so, held between `low` and `high` in every lane: what
+    lanes that hold no element compute from nothing need not."""
+
+    def held(value: Value) -> Value:
+        return Fn("min", (Fn("max", (value, Num(low, "int")), "int"), Num(high, "int")), "int")
+
+    return replace(statement, pieces=tuple(replace(p, value=held(p.value)) for p in statement.pieces))
 
 
 def copy_of(tensors: list[GraphTensor], tensor: int) -> Statement:
