@@ -294,7 +294,7 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
     pos = tuple(change.node(i) for i in p.pos)
     guards = tuple(change.node(g) for g in p.guards)
     value = change.node(p.value)
-    if w.start.free & free_of((value, *pos)):
+    if w.start in free_of((value, *pos)):
         raise _recurrence(w)
     growing = bool(w.carry.growth)
     if not growing and not any(c.v in i.free for i in pos):

@@ -21,6 +21,19 @@ FACTS = Facts(
 )
 
 LIFTED = {
+    "items of a sequence of run-time length, set and read on": """## To native exp (x: Float) -> Float
+## Main
+Let y be a new Seq of Float.
+Repeat for p from 1 to n:
+    Let shares be a new Seq of Float.
+    Repeat for t from 1 to p:
+        Push item t of x * 0.5 to shares.
+    Let whole be 0.0.
+    Repeat for t from 1 to p:
+        Set item t of shares to exp(item t of shares).
+        Set whole to whole + item t of shares.
+    Push whole to y.
+""",
     "a While until a comparison no longer fails": """## Main
 Let y be 0.0.
 Let i be n.

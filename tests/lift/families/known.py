@@ -86,6 +86,7 @@ UNLIKE = _by_name(
             "attention_prefill: the group by a floor, the whole kept beside",
             "layernorm: a residual inside, added where it is read",
             "layernorm: a residual inside, one nest",
+            "attention_prefill: exponentials stored",
             "layernorm: distances of all rows stored",
             "layernorm: distances stored",
             "layernorm: in place, step by step",
@@ -114,9 +115,6 @@ REFUSED = _by_name(
         "a sequence grows by rows that are joined to it": ("transposes: flattened, joined rows",),
         "both branches set one item": ("elementwise: a branch, products before",),
         "branches of unlike reads are no pieces": ("rotary: halves, by a guard",),
-        "items of a sequence of run-time length are overwritten, then read": (
-            "attention_prefill: exponentials stored",
-        ),
         "rows of run-time length are pushed": ("attention_decode: scores of all heads first",),
         "the best is read back at its place": ("argmax: of rows, by the item at the place",),
         "the place is carried in an item of a sequence": ("argmax: of rows, set over copies",),
