@@ -113,7 +113,6 @@ REFUSED = _by_name(
             "prefix_masks: a lower triangle, two loops a row",
         ),
         "a sequence grows by rows that are joined to it": ("transposes: flattened, joined rows",),
-        "both branches set one item": ("elementwise: a branch, products before",),
         "branches of unlike reads are no pieces": ("rotary: halves, by a guard",),
         "rows of run-time length are pushed": ("attention_decode: scores of all heads first",),
         "the best is read back at its place": ("argmax: of rows, by the item at the place",),
