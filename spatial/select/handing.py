@@ -7,15 +7,15 @@ before it begins a block, or is handed on.
     block: begins with a, hands on t        ->      c = a;  block: begins with c, hands on t
     block: s' = f(s) over s, hands on s'    ->      block: s' = f(s) over s;  c = s', hands on c
 
-An integer that is handed on is proved to lie in some range, and its readers rely on that. Lanes of its memory beyond
-its elements may compute something else, of zeros; then the values are held to the range.
+An integer that is handed on, or is an index, is proved to lie in some range, and its readers rely on that. Lanes of its
+memory beyond its elements may compute something else, of zeros; then the values are held to the range.
 
 Knows no layout, no section and no target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from spatial.graph.settle import in_place
@@ -34,6 +34,7 @@ from spatial.ir.graph import (
     Statement,
     Value,
 )
+from spatial.select.pieces import piece_reads
 
 Owner = tuple[int, int]
 """Which statement of the source's graph one serves: its node, and its position in a block's body or -1."""
@@ -97,7 +98,8 @@ def _apart(block: Block, number: int, tables: frozenset[int], tensors: list[Grap
 
 
 def held_ranges(graph: Graph) -> dict[int, tuple[int, int]]:
-    """Of the integers that blocks begin with and hand on, by tensor: the values that instances take for granted."""
+    """Of the integers that blocks begin with and hand on, and of indices, by tensor: the values that are taken for
+    granted of them."""
     found: dict[int, tuple[int, int]] = {}
     for c in (c for node in graph.nodes if isinstance(node, Block) for c in node.carried):
         held = graph.tensors[c.inner].range
@@ -105,7 +107,19 @@ def held_ranges(graph: Graph) -> dict[int, tuple[int, int]]:
             for n in (c.initial, c.made):
                 low, high = found.get(n, held)
                 found[n] = max(low, held[0]), min(high, held[1])
+    for n in _indices(graph):
+        held = graph.tensors[n].range
+        if held is not None:
+            found.setdefault(n, held)
     return found
+
+
+def _indices(graph: Graph) -> Iterator[int]:
+    """The tensors whose elements are indices of accesses."""
+    for s in (s for node in graph.nodes for s in (node.body if isinstance(node, Block) else (node,))):
+        for p in s.pieces:
+            places = [*p.pos, *(at for r in piece_reads(p) for at in r.at)]
+            yield from (at.via.tensor for at in places if at.via is not None)
 
 
 def held_to(statement: Statement, low: int, high: int) -> Statement:
