@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spatial.lift.bounds import bounds
-from spatial.lift.rewrite import Substitution
-from spatial.lift.units import Mapper, Unit
+from spatial.lift.rewrite import Mapper, Rebuild, Substitution, refolded
+from spatial.lift.units import Unit
 from spatial.lift.values import (
     BlockValue,
     Final,
@@ -27,7 +27,6 @@ from spatial.lift.values import (
     Sym,
     Tensor,
     combine,
-    fold,
     get,
     int_constant,
     integer,
@@ -87,40 +86,25 @@ def _next_split(piece: Piece) -> tuple[Sym, Sym, Sym, int] | None:
 
 def _replace_var(piece: Piece, old: Sym, new: tuple[Sym, ...], change: dict[Sym, Node]) -> Piece:
     """The piece with one bound variable replaced, wherever it is bound."""
-    mapper = _Renamer(Substitution(change), old, new)
+    renamed = _Renamer(Substitution(change), old, new).piece(piece)
     vars = tuple(n for v in piece.vars for n in (new if v is old else (v,)))
-    return Piece(
-        vars,
-        tuple(mapper.node(g) for g in piece.guards),
-        tuple(mapper.node(i) for i in piece.pos),
-        mapper.node(piece.value),
-        piece.ordered,
-    )
+    return Piece(vars, renamed.guards, renamed.pos, renamed.value, piece.ordered)
 
 
-class _Renamer(Mapper):
-    """Applies a substitution below folds that bind the variable replaced."""
+class _Renamer(Rebuild):
+    """Applies a substitution, and binds `new` where `old` was bound."""
 
     def __init__(self, change: Substitution, old: Sym, new: tuple[Sym, ...]) -> None:
-        super().__init__(get)
+        super().__init__()
         self.change, self.old, self.new = change, old, new
 
-    def _node(self, node: Node) -> Node:
-        if isinstance(node, Sym):
-            return self.change.node(node)
-        if isinstance(node, Fold) and self.old in node.vars:
-            vars = tuple(n for v in node.vars for n in (self.new if v is self.old else (v,)))
-            return fold(
-                node.op,
-                vars,
-                tuple(self.node(g) for g in node.guards),
-                self.node(node.value),
-                node.order,
-                node.origin,
-                self.node(node.arg) if node.arg is not None else None,
-                self.node(node.init) if node.init is not None else None,
-            )
-        return super()._node(node)
+    def symbol(self, node: Sym) -> Node:
+        """A variable, or what replaces it."""
+        return self.change.node(node)
+
+    def reduction(self, node: Fold) -> Node:
+        """A reduction over the new variables in the place of the old."""
+        return refolded(node, self.node, tuple(n for v in node.vars for n in (self.new if v is self.old else (v,))))
 
 
 def fuse_piece(piece: Piece, own: Tensor, flexible: set[Tensor]) -> Piece:
@@ -241,7 +225,7 @@ def _finals(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Final]:
 
 
 def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue], variables: bool = True) -> None:
-    """Gives every made tensor its canonical extents, and (`variables`) every unit its canonical box."""
+    """Gives every made tensor its canonical extents, and (`variables`: all of) every unit its canonical box."""
     chosen = families(units, blocks)
     of: dict[Tensor, Family] = {t: f for f in chosen for t in f.tensors}
     mapper = Mapper(lambda t, index: get(t, _flatten(index, of[t].dims) if t in of else index))
@@ -271,10 +255,8 @@ def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue], variables: bool
 
 
 def _flat_piece(p: Piece, own: Unit, of: dict[Tensor, Family], mapper: Mapper, variables: bool) -> Piece:
-    """A piece over tensors of one axis, its variables split and fused."""
-    if variables:
-        p = split_piece(p)
-    p = mapper.piece(p)
+    """A piece over tensors of one axis, its variables split and (`variables`) fused."""
+    p = mapper.piece(split_piece(p))
     if own in of:
         p = Piece(p.vars, p.guards, _flatten(p.pos, of[own].dims), p.value, p.ordered)
     return split_piece(fuse_piece(p, own, set(of))) if variables else p

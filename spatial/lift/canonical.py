@@ -17,12 +17,16 @@ from spatial.lift.hoist import Hoister, outer_folds, tabulate
 from spatial.lift.inside import check_inside
 from spatial.lift.joins import join, reachable
 from spatial.lift.layers import fold_layers
+from spatial.lift.layouts import lay_out
 from spatial.lift.machine import Machine
+from spatial.lift.needs import drop_unread, selected
+from spatial.lift.order import Region, depends, in_order
 from spatial.lift.record import recorded, unread
+from spatial.lift.settle import settle
+from spatial.lift.share import merge
 from spatial.lift.state import NotLifted, Seq, Site, Text, Value
 from spatial.lift.units import Unit, Units
-from spatial.lift.values import BlockValue, Final, Get, Node, Piece, Source, Sym, Tensor, constant
-from spatial.lift.walk import children
+from spatial.lift.values import Node, Piece, Source, Sym, Tensor, constant
 from spatial.logos.show import show_value
 
 
@@ -50,10 +54,19 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     for block in units.blocks.values():
         outside |= {*block.initial, *block.made}
     blocks = list(units.blocks.values())
-    Hoister(units).run()
+    for unit in units.all:
+        selected(unit, units.read_unit)
+    equal: dict[Unit, Unit] = {}
+    for repeats in (False, True):
+        equal |= merge(units, outside)
+        Hoister(units, reachable(units, outside), repeats).run()
     reshape(reachable(units, outside), blocks, variables=False)
     joined = join(units, outside)
     live = reachable(units, outside)
+    drop_unread(live, blocks, outside)
+    live = reachable(units, outside)
+    lay_out(live, blocks, outside)
+    settle(live)
     reshape(live, blocks)
     check_inside(live, machine.assumed)
     live = [*live, *tabulate(units, live)]
@@ -61,7 +74,9 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     begun = {source for _, source, _ in state}  # a state written whole is read by nobody
     for source in sorted(begun | set(_sources(live, outside)), key=lambda s: s.name):
         emitter.source(source)
-    _emit_all(emitter, live, blocks)
+    by_name = [*sorted(((name, t) for name, _, t in state), key=_name), *sorted(results, key=_name)]
+    for item in in_order(live, blocks, [*(t for _, t in by_name), *shown]):
+        _emit(emitter, item)
     graph = Graph(
         tuple(emitter.tensors),
         tuple(emitter.nodes),
@@ -70,7 +85,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         tuple(_line(line, emitter) for line in shows),
     )
     unseen = unread(units, machine, folded.members)
-    records = recorded(units, live, joined, emitter) + unseen
+    records = recorded(units, live, joined, equal, emitter) + unseen
     fates = Counter(r.fate for r in records)
     return Lifted(
         with_ranges(graph),
@@ -80,7 +95,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         emitter.fills,
         fates["dead"],
         (),
-        duplicates=len(emitter.duplicates),
+        duplicates=fates["duplicate"],
         recorded=records,
     )
 
@@ -163,6 +178,10 @@ def _shown(units: Units, value: Value, machine: Machine) -> list[str | Tensor]:
     raise NotLifted("this is no value that can be shown", "show texts, numbers and sequences of them")
 
 
+def _name(root: tuple[str, Tensor]) -> str:
+    return root[0]
+
+
 def _line(line: list[str | Tensor], emitter: Emitter) -> Shown:
     """A line to print, neighbouring texts joined."""
     found: list[str | int] = []
@@ -176,103 +195,16 @@ def _line(line: list[str | Tensor], emitter: Emitter) -> Shown:
     return Shown(tuple(found))
 
 
-# ---------------------------------------------------------------- the order of statements
-
-
-def _depends(unit: Unit) -> list[Tensor]:
-    found: dict[Tensor, None] = {}
-    if unit.base is not None:
-        found[unit.base] = None
-    seen: set[int] = set()
-    pending = [n for p in unit.pieces for n in (*p.guards, *p.pos, p.value)]
-    while pending:
-        n = pending.pop()
-        if id(n) in seen:
-            continue
-        seen.add(id(n))
-        if isinstance(n, Get):
-            found[n.tensor] = None
-        pending += children(n)
-    return list(found)
-
-
 def _sources(live: list[Unit], outside: set[Tensor]) -> set[Source]:
-    found = {t for u in live for t in _depends(u) if isinstance(t, Source)}
+    found = {t for u in live for t in depends(u) if isinstance(t, Source)}
     return found | {t for t in outside if isinstance(t, Source)}
 
 
-def _emit_all(emitter: Emitter, live: list[Unit], blocks: list[BlockValue]) -> None:
-    """Statements in the order in which the source completes them, each after what it reads."""
-    wanted = set(live)
-    done: set[object] = set()
-
-    def need(tensor: Tensor, inside: BlockValue | None) -> None:
-        if isinstance(tensor, Final):
-            block(tensor.block)
-        elif isinstance(tensor, Unit) and tensor in wanted and tensor.block is not inside:
-            if tensor.block is None:
-                unit(tensor)
-        elif isinstance(tensor, Unit) and tensor.block is None:
-            unit(tensor)
-
-    def unit(u: Unit) -> None:
-        if u in done:
-            return
-        done.add(u)
-        for t in sorted(_depends(u), key=_order):
-            need(t, None)
-        try:
-            emitter.unit(u)
-        except NotLifted as problem:
-            raise problem.at(u.span, u.name) from None
-
-    def block(b: BlockValue) -> None:
-        if b in done:
-            return
-        done.add(b)
-        members = [u for u in live if u.block is b]
-        outer: dict[Tensor, None] = dict.fromkeys(b.initial)
-        for u in members:
-            outer.update(dict.fromkeys(_depends(u)))
-        for t in sorted(outer, key=_order):
-            need(t, b)
-        for t in b.made:
-            if isinstance(t, Unit) and t.block is None:
-                unit(t)
-        emitter.block(b, _sorted(members))
-
-    items: list[Unit | BlockValue] = [u for u in live if u.block is None]
-    items += blocks
-    for item in sorted(items, key=lambda i: i.order):
-        if isinstance(item, Unit):
-            unit(item)
-        else:
-            block(item)
-
-
-def _order(tensor: Tensor) -> tuple[int, int]:
-    match tensor:
-        case Unit():
-            return tensor.order, tensor.serial
-        case Final():
-            return tensor.block.order, tensor.slot
-        case _:
-            return -1, tensor.serial
-
-
-def _sorted(members: list[Unit]) -> list[Unit]:
-    """Units of a block by completion, each after what it reads."""
-    inside = set(members)
-    done: dict[Unit, None] = {}
-
-    def visit(u: Unit) -> None:
-        if u in done or u not in inside:
-            return
-        for t in sorted(_depends(u), key=_order):
-            if isinstance(t, Unit):
-                visit(t)
-        done[u] = None
-
-    for u in sorted(members, key=lambda u: (u.order, u.serial)):
-        visit(u)
-    return list(done)
+def _emit(emitter: Emitter, item: Unit | Region) -> None:
+    if isinstance(item, Region):
+        emitter.block(item)
+        return
+    try:
+        emitter.unit(item)
+    except NotLifted as problem:
+        raise problem.at(item.span, item.name) from None

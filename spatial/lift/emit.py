@@ -6,7 +6,7 @@ Equal statements of one region are one. Names, places and the order of demand le
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from spatial.errors import Bug
@@ -28,7 +28,10 @@ from spatial.ir.graph import (
     Var,
 )
 from spatial.lift.boxes import all_nodes
-from spatial.lift.hoist import is_fill, outer_folds
+from spatial.lift.closed import is_fill
+from spatial.lift.hoist import outer_folds
+from spatial.lift.keys import COMMUTATIVE
+from spatial.lift.order import Region
 from spatial.lift.state import NotLifted
 from spatial.lift.units import Unit
 from spatial.lift.values import (
@@ -50,8 +53,6 @@ from spatial.lift.values import (
     parts,
 )
 from spatial.lift.values import Piece as UnitPiece
-
-COMMUTATIVE = ("add", "mul", "min", "max", "eq", "ne", "and", "or")
 
 
 @dataclass(eq=False)
@@ -153,25 +154,27 @@ class Emitter:
         else:
             self.nodes.append(statement)
 
-    def block(self, block: BlockValue, members: Sequence[Unit]) -> None:
-        """Emits a block, its members in an order that defines each before it is read."""
+    def block(self, region: Region) -> None:
+        """Emits a block, its members and carried tensors in the order they have there."""
+        block = region.block
+        slots = [(block.initial[n], block.inner[n], block.made[n]) for n in region.slots]
         carried: list[tuple[int, int]] = []
-        for initial, inner in zip(block.initial, block.inner, strict=True):
+        for initial, inner, _ in slots:
             first = self.number(initial)
             known = self.tensors[first]
             number = self.add(GraphTensor(_dims(inner), known.kind, "made"))
             self.numbers[inner] = number
             carried.append((first, number))
         self.region, self.body, self.body_equal = block, [], {}
-        for unit in members:
+        for unit in region.members:
             self.unit(unit)
         body = tuple(self.body)
         entries: list[Carried] = []
-        for n, ((first, inner), made) in enumerate(zip(carried, block.made, strict=True)):
+        for (first, number), (_, inner, made) in zip(carried, slots, strict=True):
             last = self.number(made)
-            final = self.add(GraphTensor(self.tensors[inner].dims, self.tensors[inner].kind, "made"))
-            self.after[block.inner[n]] = final
-            entries.append(Carried(first, inner, last, final))
+            final = self.add(GraphTensor(self.tensors[number].dims, self.tensors[number].kind, "made"))
+            self.after[inner] = final
+            entries.append(Carried(first, number, last, final))
         self.region, self.body, self.body_equal = None, [], {}
         self.nodes.append(Block(block.trip, body, tuple(entries)))
 

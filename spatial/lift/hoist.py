@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from spatial.lift.arith import rebuild
 from spatial.lift.bounds import is_affine
-from spatial.lift.rewrite import Substitution
-from spatial.lift.solve import lands
+from spatial.lift.closed import is_closed, is_fill, without_fills
+from spatial.lift.inside import inside
+from spatial.lift.rewrite import Mapper, Rebuild, Substitution
+from spatial.lift.share import Shared
 from spatial.lift.state import NotLifted, Site
-from spatial.lift.units import Mapper, Unit, Units
+from spatial.lift.units import Unit, Units
 from spatial.lift.values import (
     Const,
     Fold,
@@ -23,9 +25,7 @@ from spatial.lift.values import (
     Node,
     Op,
     Piece,
-    Source,
     Sym,
-    Tensor,
     combine,
     fold,
     get,
@@ -38,20 +38,24 @@ from spatial.lift.walk import below, children
 
 
 class Hoister:
-    """Rewrites units until no expression holds a part that must stand alone."""
+    """Rewrites units until no expression holds a part that must stand alone.
 
-    def __init__(self, units: Units) -> None:
+    `repeats`: what two statements compute stands alone too; asked once the statements are apart.
+    """
+
+    def __init__(self, units: Units, live: Sequence[Unit], repeats: bool) -> None:
         self.units = units
-        self.memo: dict[Node, Node] = {}
+        self.live = list(live)
+        self.shared = Shared(live, repeats)
         self.closed: dict[Node, bool] = {}
 
     def run(self) -> None:
         """Hoists in every unit, in new ones too; then every reduction that is part of an expression."""
-        for unit in self.units.all:
+        for unit in self.live:
             self.register(unit)
         at = 0
-        while at < len(self.units.all):
-            self.unit(self.units.all[at])
+        while at < len(self.live):
+            self.unit(self.live[at])
             at += 1
         self.folds()
 
@@ -61,19 +65,12 @@ class Hoister:
             return
         p = unit.pieces[0]
         if isinstance(p.value, Op | Fold) and p.value.kind != "bool" and frozenset(p.pos) >= frozenset(p.vars):
-            self.memo.setdefault(p.value, get(unit, p.pos))
-
-    def known(self, node: Node, unit: Unit) -> Node | None:
-        """The read of a unit, other than `unit`, that holds an expression."""
-        found = self.memo.get(node)
-        if isinstance(found, Get) and found.tensor is not unit:
-            return found
-        return None
+            self.shared.hold(p.value, unit, p.pos)
 
     def unit(self, unit: Unit) -> None:
         """Hoists the parts of one unit (its reductions stay in place for now)."""
         if is_fill(unit):
-            unit.pieces = tuple(_plain(p) for p in unit.pieces)
+            unit.pieces = tuple(without_fills(p) for p in unit.pieces)
             return
         pieces: list[Piece] = []
         for p in unit.pieces:
@@ -89,14 +86,22 @@ class Hoister:
         unit.pieces = tuple(pieces)
         unit.belong()
 
+    def holds(self, node: Node, unit: Unit) -> bool:
+        """Whether an expression is what a unit is read for."""
+        found = self.shared.holders.get(self.shared.keys.of(node).digest)
+        return found is not None and found[0] is unit
+
     # -- expressions
 
     def value(self, node: Node, box: frozenset[Sym], unit: Unit, top: bool = False) -> Node:
         """An expression over the variables `box`, its hoistable parts replaced by reads."""
         mine = axes_of(node, box)
-        found = self.known(node, unit) if isinstance(node, Op | Fold) else None
-        if found is not None:
-            return found
+        if isinstance(node, Op | Fold) and node.kind != "bool" and not is_closed(node, self.closed):
+            found = self.shared.known(node, unit)
+            if found is not None:
+                return found
+            if self.shared.repeated(node) and not self.holds(node, unit) and inside(node):
+                return self.alone(node, mine, unit)
         match node:
             case Const() | Sym():
                 return node
@@ -187,7 +192,7 @@ class Hoister:
 
     def alone(self, node: Node, axes: Iterable[Sym], reader: Unit) -> Node:
         """A unit of its own for an expression, over `axes`; the read that takes its place."""
-        found = self.known(node, reader)
+        found = self.shared.known(node, reader)
         if found is not None:
             return found
         vars = tuple(sorted(axes, key=lambda s: s.serial))
@@ -200,18 +205,19 @@ class Hoister:
             if isinstance(last.origin, Site):
                 name, origin = last.origin.name, last.origin.span
         unit = self.units.new(name, tuple(v.extent or 0 for v in vars), node.kind, order, origin)
+        self.live.append(unit)
         change = Substitution(dict(zip(vars, fresh, strict=True)))
         unit.pieces = (Piece(fresh, (), fresh, change.node(node)),)
         unit.belong()
         read = get(unit, vars)
-        self.memo[node] = read
+        self.shared.hold(node, unit, vars)
         return read
 
     def folds(self) -> None:
         """Every reduction stands alone; what may join its reader joins it later."""
         at = 0
-        while at < len(self.units.all):
-            unit = self.units.all[at]
+        while at < len(self.live):
+            unit = self.live[at]
             at += 1
             pieces: list[Piece] = []
             for p in unit.pieces:
@@ -221,7 +227,7 @@ class Hoister:
                     continue
                 box = frozenset(p.vars)
                 change = {f: self.alone(f, axes_of(f, box), unit) for f in found}
-                value = _replace(p.value, change)
+                value = _Replace(change).node(p.value)
                 pieces.append(Piece(p.vars, p.guards, p.pos, value, p.ordered))
             unit.pieces = tuple(pieces)
 
@@ -266,19 +272,20 @@ def tabulate(units: Units, live: Sequence[Unit]) -> list[Unit]:
     return made
 
 
-def _replace(node: Node, change: dict[Fold, Node]) -> Node:
-    match node:
-        case Fold():
-            return change.get(node, node)
-        case Op():
-            return _same_or(node, tuple(_replace(a, change) for a in node.args))
-        case Lin():
-            total: Node = integer(node.const)
-            for atom, c in node.terms:
-                total = combine(total, scale(_replace(atom, change), c))
-            return total
-        case _:
-            return node
+class _Replace(Rebuild):
+    """Puts nodes in the place of the reductions of an expression (what those hold, and indices, stay)."""
+
+    def __init__(self, change: dict[Fold, Node]) -> None:
+        super().__init__()
+        self.change = change
+
+    def read(self, node: Get) -> Node:
+        """A read, as it is."""
+        return node
+
+    def reduction(self, node: Fold) -> Node:
+        """What replaces a reduction."""
+        return self.change[node]
 
 
 def _same_or(node: Op, args: tuple[Node, ...]) -> Node:
@@ -311,52 +318,3 @@ def free_axes(node: Node) -> frozenset[Sym]:
     """All box variables in an expression (the instance number of a block too, for a closed form)."""
     closed = is_closed(node)
     return frozenset(s for s in node.free if isinstance(s, Sym) and (closed or not isinstance(s, Instance)))
-
-
-def is_closed(node: Node, known: dict[Node, bool] | None = None) -> bool:
-    """Whether an expression is of loop variables and constants alone (fills included); `known` keeps the answers."""
-    if not all(isinstance(s, Sym) for s in node.free):
-        return False
-    known = {} if known is None else known
-    found = known.get(node)
-    if found is None:
-        match node:
-            case Fold():
-                found = False
-            case Get():
-                found = isinstance(node.tensor, Unit) and is_fill(node.tensor)
-                found = found and all(is_closed(i, known) for i in node.index)
-            case _:
-                found = all(is_closed(n, known) for n in children(node))
-        known[node] = found
-    return found
-
-
-def is_fill(unit: Unit) -> bool:
-    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form.
-
-    Asked of a chain of units again and again: the answer is kept with the pieces it was given for.
-    """
-    if unit.base is not None or len(unit.pieces) != 1 or unit.pieces[0].guards:
-        return False
-    if unit.filled is None or unit.filled[0] is not unit.pieces:
-        p = unit.pieces[0]
-        unit.filled = unit.pieces, not p.ordered and is_closed(p.value)
-    return unit.filled[1]
-
-
-def _plain(piece: Piece) -> Piece:
-    """A fill's piece with the fills it reads put in their place."""
-
-    def inline(tensor: Tensor, index: tuple[Node, ...]) -> Node:
-        if isinstance(tensor, Unit):
-            own = _plain(tensor.pieces[0])
-            point = lands(own, index)
-            if point is not None:
-                return Substitution(point).node(own.value)
-        return get(tensor, index)
-
-    return Piece(piece.vars, piece.guards, piece.pos, Mapper(inline).node(piece.value), piece.ordered)
-
-
-__all__ = ["Hoister", "Source", "is_fill"]

@@ -6,13 +6,18 @@ without them. Guards count only in reductions and on writes, where they survive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from spatial.lift.bounds import at_least_zero
 from spatial.lift.state import NotLifted
 from spatial.lift.units import Unit
-from spatial.lift.values import Fold, Get, Node, combine, integer, plus
+from spatial.lift.values import Fold, Get, Node, Tensor, combine, integer, plus
 from spatial.lift.walk import children
+
+
+def inside(node: Node) -> bool:
+    """Whether every access of an expression lies in its tensor, whatever conditions it stands under."""
+    return all(_proved(i, extent, known) for _, i, extent, known in _accesses(node, ()))
 
 
 def check_inside(units: Sequence[Unit], assumed: tuple[Node, ...]) -> None:
@@ -27,6 +32,12 @@ def check_inside(units: Sequence[Unit], assumed: tuple[Node, ...]) -> None:
 
 
 def _check(node: Node, known: tuple[Node, ...], unit: Unit) -> None:
+    for tensor, index, extent, guards in _accesses(node, known):
+        _prove(index, extent, guards, unit, tensor.name)
+
+
+def _accesses(node: Node, known: tuple[Node, ...]) -> Iterator[tuple[Tensor, Node, int, tuple[Node, ...]]]:
+    """Each index of each read, with the extent of its axis and the conditions it stands under."""
     seen: set[int] = set()
     pending: list[tuple[Node, tuple[Node, ...]]] = [(node, known)]
     while pending:
@@ -37,13 +48,17 @@ def _check(node: Node, known: tuple[Node, ...], unit: Unit) -> None:
         if isinstance(n, Get):
             for axis, index in enumerate(n.index):
                 extent = n.tensor.dims[axis] if n.tensor.dims is not None else None
-                _prove(index, extent or 0, guards, unit, n.tensor.name)
+                yield n.tensor, index, extent or 0, guards
         inner = (*guards, *n.guards) if isinstance(n, Fold) else guards
         pending += [(c, inner) for c in children(n)]
 
 
+def _proved(index: Node, extent: int, guards: tuple[Node, ...]) -> bool:
+    return at_least_zero(index, guards) and at_least_zero(plus(combine(integer(extent), index, -1), -1), guards)
+
+
 def _prove(index: Node, extent: int, guards: tuple[Node, ...], unit: Unit, name: str) -> None:
-    if at_least_zero(index, guards) and at_least_zero(plus(combine(integer(extent), index, -1), -1), guards):
+    if _proved(index, extent, guards):
         return
     raise NotLifted(
         f'an index of "{name}" is in range only under a condition that its statement does not keep',

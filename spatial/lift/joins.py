@@ -1,21 +1,26 @@
 """Joining: a map or a reduction with one reader, on the reader's own domain, becomes part of the reader.
 
 Readers are counted over units; a result, a carried tensor or a state's last version has a reader outside. This
-version joins so that products stay recognisable: maps first, until nothing more joins; then a reduction joins the map
+version joins so that products stay recognisable: maps first, until nothing more joins; then sums of sums; then a
+reduction joins the map
 that alone reads it if that map holds no other reduction and reads no other that could join; a copy of a whole
 tensor of several pieces takes the pieces over.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from spatial.lift.bounds import is_affine
-from spatial.lift.hoist import is_fill, outer_folds
-from spatial.lift.rewrite import Substitution
-from spatial.lift.units import Mapper, Unit, Units
-from spatial.lift.values import Fold, Get, Node, Piece, Sym, Tensor, get
+from spatial.lift.closed import is_fill
+from spatial.lift.folds import OPS
+from spatial.lift.hoist import outer_folds
+from spatial.lift.rewrite import Mapper, Substitution
+from spatial.lift.solve import injective, lands
+from spatial.lift.units import Unit, Units
+from spatial.lift.values import ZERO, Fold, Get, Node, Piece, Sym, Tensor, get, parts
 from spatial.lift.walk import children
 
 
@@ -35,6 +40,8 @@ def join(units: Units, outside: set[Tensor]) -> dict[Unit, Unit]:
     """Joins what can be joined, and returns what joined what; `outside`: tensors read from outside."""
     joined: dict[Unit, Unit] = {}
     while found := _round(units, outside, _map_joins):
+        joined |= found
+    while found := _round(units, outside, _sum_joins):
         joined |= found
     joined |= _round(units, outside, _fold_joins)
     return joined | _round(units, outside, _copy_joins)
@@ -127,23 +134,24 @@ def _reads(node: Node, box: frozenset[Sym], place: str) -> list[tuple[Get, froze
 
 
 def _own_domain(unit: Unit, use: Use) -> bool:
-    """Whether the read runs over exactly the variables it stands under, each once."""
+    """Whether the read runs over exactly the variables it stands under, and over every element once."""
     index = use.read.index
-    return (
-        use.place in ("value", "fold")
-        and all(isinstance(i, Sym) for i in index)
-        and len(set(index)) == len(index)
-        and frozenset(index) == use.box
-    )
+    if use.place not in ("value", "fold"):
+        return False
+    if all(isinstance(i, Sym) for i in index) and len(set(index)) == len(index):
+        return frozenset(index) == use.box
+    vars = tuple(sorted(use.box, key=lambda v: v.serial))
+    whole = math.prod(v.extent or 0 for v in vars) == math.prod(unit.shape)
+    inside = all(isinstance(a, Sym) and a in use.box for i in index for a, _ in parts(i)[1])
+    return whole and inside and injective(Piece(vars, (), index, ZERO))
 
 
 def _single(unit: Unit) -> Piece | None:
-    """The one piece of a unit whose position is its variables, each once, over the whole."""
+    """The one piece of a unit, if it makes every element."""
     if len(unit.pieces) != 1:
         return None
     p = unit.pieces[0]
-    plain = all(isinstance(i, Sym) for i in p.pos) and len(set(p.pos)) == len(p.pos) == len(p.vars)
-    return p if plain and not p.guards and not p.ordered else None
+    return p if not p.guards and not p.ordered and p.volume == math.prod(unit.shape) else None
 
 
 def _gathers(p: Piece) -> bool:
@@ -154,8 +162,7 @@ def _map_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[T
     p = _single(unit)
     if p is None or outer_folds(p.value) or _gathers(p):
         return False
-    _put(unit, use, p)
-    return True
+    return _put(unit, use, p)
 
 
 def _joinable_fold(unit: Unit, use: Use, outside: set[Tensor]) -> bool:
@@ -180,12 +187,24 @@ def _fold_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[
             return False
     p = _single(unit)
     assert p is not None
-    _put(unit, use, p)
-    return True
+    return _put(unit, use, p)
 
 
-def _put(unit: Unit, use: Use, p: Piece) -> None:
-    point = {v: i for v, i in zip(p.pos, use.read.index, strict=True) if isinstance(v, Sym)}
+def _sum_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+    """A sum of sums (a maximum of maxima, …) is one."""
+    p = _single(unit)
+    if p is None or not isinstance(p.value, Fold) or p.value.op not in OPS or p.value.init is not None:
+        return False
+    if not any(f.value is use.read and f.op == p.value.op for f in outer_folds(use.piece.value)):
+        return False
+    return _put(unit, use, p)
+
+
+def _put(unit: Unit, use: Use, p: Piece) -> bool:
+    """Puts the value of a unit where it is read; False where the point is not known."""
+    point = lands(p, use.read.index)
+    if point is None:
+        return False
     value = Substitution(point).node(p.value)
 
     def on_get(tensor: Tensor, index: tuple[Node, ...]) -> Node:
@@ -195,12 +214,15 @@ def _put(unit: Unit, use: Use, p: Piece) -> None:
     reader = use.reader
     reader.pieces = tuple(mapper.piece(q) if q is use.piece else q for q in reader.pieces)
     reader.belong()
+    return True
 
 
 def _copy_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
     """`row of a table = tensor of several pieces`: the pieces go to the table."""
     q = use.piece
-    if q.value is not use.read or any(p.guards or p.ordered for p in unit.pieces) or len(use.reader.pieces) != 1:
+    if q.value is not use.read or not all(isinstance(i, Sym) for i in use.read.index):
+        return False
+    if any(p.guards or p.ordered for p in unit.pieces) or len(use.reader.pieces) != 1:
         return False
     pieces: list[Piece] = []
     for p in unit.pieces:

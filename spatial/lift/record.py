@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from spatial.ir.graph import Recorded
+from spatial.lift.closed import is_fill
 from spatial.lift.emit import Emitter
-from spatial.lift.hoist import is_fill
 from spatial.lift.machine import Machine
 from spatial.lift.state import Seq
 from spatial.lift.units import Unit, Units
@@ -17,16 +17,24 @@ from spatial.lift.values import Final, Get, Made, Tensor
 from spatial.logos.syntax import NO_SPAN, Span
 
 
-def recorded(units: Units, live: Sequence[Unit], joined: Mapping[Unit, Unit], emitter: Emitter) -> tuple[Recorded, ...]:
-    """The fate of every unit that was not emitted as a statement, in the order in which they were made."""
+def recorded(
+    units: Units, live: Sequence[Unit], joined: Mapping[Unit, Unit], equal: Mapping[Unit, Unit], emitter: Emitter
+) -> tuple[Recorded, ...]:
+    """The fate of every unit that was not emitted as a statement, in the order in which they were made.
+
+    `joined`, `equal`: what joined what, and what was the same as what.
+    """
     kept = set(live)
+    gone = {**joined, **equal}
     found: list[Recorded] = []
     for u in units.all:
         if u in joined:
-            fate, of = "joined", _number(joined[u], units, joined, emitter)
+            fate, of = "joined", _number(joined[u], units, gone, emitter)
+        elif u in equal:
+            fate, of = "duplicate", _number(equal[u], units, gone, emitter)
         elif u not in kept:
             viewed = u in units.viewed
-            fate, of = ("view", _number(u, units, joined, emitter)) if viewed else ("dead", -1)
+            fate, of = ("view", _number(u, units, gone, emitter)) if viewed else ("dead", -1)
         elif u in emitter.duplicates:
             fate, of = "duplicate", emitter.numbers[u]
         elif is_fill(u):
@@ -48,15 +56,15 @@ def unread(units: Units, machine: Machine, folded: Set[Tensor]) -> tuple[Recorde
     return tuple(found)
 
 
-def _number(tensor: Tensor, units: Units, joined: Mapping[Unit, Unit], emitter: Emitter) -> int:
+def _number(tensor: Tensor, units: Units, gone: Mapping[Unit, Unit], emitter: Emitter) -> int:
     """The graph's tensor that a unit became part of, or that a view looks through to; -1: there is none."""
     while tensor not in emitter.numbers:
         if isinstance(tensor, Final):
             return emitter.after.get(tensor.block.inner[tensor.slot], -1)
         if not isinstance(tensor, Unit):
             return -1
-        if tensor in joined:
-            tensor = joined[tensor]
+        if tensor in gone:
+            tensor = gone[tensor]
             continue
         value = tensor.pieces[0].value if tensor in units.viewed and tensor.pieces else None
         if not isinstance(value, Get):

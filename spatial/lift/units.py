@@ -6,39 +6,31 @@ are looked through as units are made: a read of a direct affine copy is a read o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from spatial.lift import arith
 from spatial.lift.bounds import is_affine
 from spatial.lift.rewrite import Substitution
+from spatial.lift.settle import Settled
 from spatial.lift.solve import lands
 from spatial.lift.state import NotLifted, Site
 from spatial.lift.values import (
-    ONE,
     TRUE,
-    ZERO,
     BlockValue,
     Const,
     Final,
-    Fold,
     Get,
     Inner,
     Instance,
-    Lin,
     Made,
     Node,
-    Op,
     Piece,
     Start,
     Sym,
     Symbol,
     Tensor,
-    combine,
-    fold,
     get,
     integer,
-    scale,
 )
 from spatial.lift.walk import below
 from spatial.logos.syntax import NO_SPAN, Span
@@ -86,77 +78,6 @@ class Unit(Made):
         self.block = keep[0].block if keep else None
 
 
-class Mapper:
-    """Rebuilds expressions bottom-up; `on_get` makes each read anew from its tensor and its rebuilt index."""
-
-    def __init__(self, on_get: Callable[[Tensor, tuple[Node, ...]], Node]) -> None:
-        self.on_get = on_get
-        self.memo: dict[Node, Node] = {}
-
-    def node(self, node: Node) -> Node:
-        """The expression, rebuilt."""
-        found = self.memo.get(node)
-        if found is None:
-            found = self._node(node)
-            self.memo[node] = found
-        return found
-
-    def _node(self, node: Node) -> Node:
-        match node:
-            case Lin():
-                total: Node = integer(node.const)
-                for atom, c in node.terms:
-                    total = combine(total, scale(self.node(atom), c))
-                return total
-            case Op():
-                args = tuple(self.node(a) for a in node.args)
-                return node if args == node.args else arith.rebuild(node.fn, args, node.kind)
-            case Get():
-                return self.on_get(node.tensor, tuple(self.node(i) for i in node.index))
-            case Fold() if any(v.extent == 1 for v in node.vars):
-                return self.node(_once(node))
-            case Fold():
-                return fold(
-                    node.op,
-                    node.vars,
-                    tuple(self.node(g) for g in node.guards),
-                    self.node(node.value),
-                    node.order,
-                    node.origin,
-                    self.node(node.arg) if node.arg is not None else None,
-                    self.node(node.init) if node.init is not None else None,
-                )
-            case _:
-                return node
-
-    def piece(self, piece: Piece) -> Piece:
-        """The piece, rebuilt."""
-        guards = tuple(g for g in (self.node(g) for g in piece.guards) if g is not TRUE)
-        return Piece(piece.vars, guards, tuple(self.node(p) for p in piece.pos), self.node(piece.value), piece.ordered)
-
-
-def _once(node: Fold) -> Node:
-    """A reduction without its variables of extent 1 (of one term alone: that term)."""
-    change = Substitution({v: integer(0) for v in node.vars if v.extent == 1})
-    guards = tuple(g for g in (change.node(g) for g in node.guards) if g is not TRUE)
-    vars = tuple(v for v in node.vars if v.extent != 1)
-    value, arg = change.node(node.value), change.node(node.arg) if node.arg is not None else None
-    if not vars and not guards and node.init is None:
-        return value if arg is None else arg
-    if not vars:
-        # A single term under a condition.
-        if arg is not None or (node.init is None and node.op in ("max", "min")):
-            return value if arg is None else arg
-        rest = node.init if node.init is not None else {"sum": ZERO, "product": ONE}[node.op]
-        rest = arith.to_float(rest) if value.kind == "float" else rest
-        condition = guards[0]
-        for g in guards[1:]:
-            condition = arith.both(condition, g)
-        taken = arith.extreme(node.op, rest, value) if node.op in ("max", "min") else value
-        return arith.select(condition, taken, rest)
-    return fold(node.op, vars, guards, value, node.order, node.origin, arg, node.init)
-
-
 @dataclass(eq=False)
 class Units:
     """All units made so far, in the order of demand; blocks rebuilt over units.
@@ -174,7 +95,7 @@ class Units:
     """Units that some read looked through."""
 
     def __post_init__(self) -> None:
-        self.mapper = Mapper(self.read)
+        self.mapper = Settled(self.read)
 
     def new(self, name: str, dims: tuple[int, ...], kind: str, order: int, origin: object) -> Unit:
         """A unit without pieces yet."""
