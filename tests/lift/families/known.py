@@ -16,88 +16,23 @@ UNLIKE = _by_name(
         "a loop over what no place depends on is not moved inside": ("scatter: columns outside",),
         "a row that is searched for is not the row at its place": ("updates: a row, searched for",),
         "a selection is not brought to one condition and one order of its branches": (
-            "elementwise: a branch, over a copy",
-            "prefix_masks: a lower triangle, columns outside",
             "prefix_masks: a lower triangle, the rest masked",
-            "prefix_masks: zeros past a run-time prefix, a function",
-            "prefix_masks: zeros past a run-time prefix, the branches exchanged",
-            "prefix_masks: zeros past a run-time prefix, the rest set to zero",
         ),
-        "a variable that counts down is not turned round": (
-            "matmul: counting down",
-            "matmul_bias: started from the bias, counting down",
-            "pooling: means, a first term peeled in words",
-            "swiglu: filled backwards",
-            "transposes: reversed, set",
-        ),
-        "a write over a whole table is a statement beside the table": (
-            "convolution_1d: padded by zeros, pushed",
-            "prefix_masks: a lower triangle, over a fill",
-        ),
+        "a write over a whole table is a statement beside the table": ("convolution_1d: padded by zeros, pushed",),
         "axes that a reader splits are split in some statements only": (
             "attention_decode: a group's heads by a running head",
-            "attention_decode: functions",
             "attention_decode: groups and heads within",
-            "attention_decode: positions outside in the mix",
-            "attention_prefill: filled in place, positions inside",
             "attention_prefill: groups, heads within, positions innermost",
             "attention_prefill: heads by a running place",
-            "attention_prefill: heads outside",
-        ),
-        "one counter for two axes of a reduction is not split": (
-            "elementwise: one counter",
-            "gather: one counter for rows and columns",
-            "matmul: one counter for rows and columns",
-            "matmul_batched: batch and rows by one counter",
-            "matmul_bias: one counter",
-            "pooling: maxima, the four compared",
         ),
         "places computed in a table of their own are not read through": (
             "gather: places first",
             "scatter: places first",
         ),
-        "reductions of reductions are not merged": (
-            "convolution_2d: products stored",
-            "pooling: maxima, rows pooled first",
-            "pooling: maxima, windows gathered first",
-            "pooling: means, rows pooled first",
-            "reductions: all items, rows first",
-        ),
-        "statements that are gathers of one kind are not in one order": ("rotary: neighbours, rows of angles hoisted",),
+        "reductions of reductions are not merged": ("convolution_2d: products stored",),
         "what a guard says is not what a bound says": (
-            "convolution_1d: padded by guards, a masked item",
-            "convolution_1d: padded by guards, both in one",
-            "convolution_1d: padded by guards, counters from zero",
-            "convolution_1d: padded by guards, words",
-            "matmul: the sum in two halves of the loop by a guard",
-            "matmul_batched: the sum bounded by a guard",
-            "prefix_masks: a causal sum, by a guard",
-            "prefix_masks: a causal sum, of masked terms",
-            "reductions: a known prefix, a masked term",
-            "softmax: a known prefix, exponentials stored",
-            "softmax: scaled and causal, by guards",
             "softmax: scaled and causal, exponentials pushed",
             "softmax: scaled and causal, scores stored",
-        ),
-        "what is added to the place of the best does not join the reduction": ("argmax: counters from zero",),
-        "what two statements compute alike is not one statement in both spellings": (
-            "attention_decode: shares divided in place",
-            "attention_decode: the maximum by a branch",
-            "attention_prefill: the group by a floor, the whole kept beside",
-            "layernorm: a residual inside, added where it is read",
-            "layernorm: a residual inside, one nest",
-            "attention_prefill: exponentials stored",
-            "layernorm: distances of all rows stored",
-            "layernorm: distances stored",
-            "layernorm: in place, step by step",
-            "softmax: a function of a row",
-            "softmax: columns outside for the sums",
-            "softmax: distances stored",
-            "softmax: exponentials stored",
-            "softmax: in place, step by step",
-            "softmax: nests over all rows",
-            "softmax: the maximum by branches",
-            "softmax: two functions",
         ),
     }
 )
@@ -121,67 +56,11 @@ REFUSED = _by_name(
 )
 """Spellings that are refused."""
 
-REFUSED_AT_OTHER_SIZES = _by_name(
-    {
-        "a length that is a quotient of a counter is not proved to be reached": (
-            "attention_prefill: positions and heads by one counter",
-        ),
-    }
-)
+REFUSED_AT_OTHER_SIZES = _by_name({})
 """Spellings that lift at the first sizes of their family and are refused at the second."""
 
-APART = _by_name(
-    {
-        "a reduction that two statements read is computed twice": (
-            "layernorm: multiplied out",
-            "softmax: exponentials apart",
-        ),
-    }
-)
+APART = _by_name({})
 """Spellings that round differently, and are made of other statements than the plain one of their problem."""
 
-SECTIONS = _by_name(
-    {
-        "a power of run-time values has no section": (
-            "gelu: the tangent form, by a power",
-            "layernorm: squares by a power",
-            "layernorm: the root by a power",
-            "reductions: length, by a power",
-            "reductions: length, squares by a power",
-            "rmsnorm: the root by a power",
-            "rmsnorm: the reciprocal root by a power",
-            "rmsnorm: squares by a power",
-            "softmax: a power of e",
-        ),
-        "a stored factor of two-dimensional windows has no lanes for the matrix datapath": (
-            "convolution_2d: scaled, the picture scaled",
-            "convolution_2d: scaled, a half and six tenths",
-            "convolution_2d: scaled, roots on both sides",
-            "convolution_2d: scaled, negated twice",
-        ),
-        "a sum of products of three factors is no sum of products of two tables": (
-            "accumulate: a scaled residual, the factor inside",
-            "accumulate: a scaled residual, the matrix scaled",
-            "accumulate: a scaled residual, ten times a tenth",
-            "convolution_1d: scaled, the factor inside",
-            "convolution_1d: scaled, three inside, a tenth after",
-            "convolution_1d: scaled, divided inside",
-            "convolution_2d: scaled, the factor inside",
-            "convolution_2d: scaled, three inside, a tenth after",
-            "convolution_2d: scaled, divided inside",
-            "matmul: scaled, the factor inside",
-            "matmul: scaled, three inside, a tenth after",
-            "matmul: scaled, divided inside",
-            "matmul_batched: scaled, the factor inside",
-            "matmul_batched: scaled, three inside, a tenth after",
-            "matmul_batched: scaled, divided inside",
-            "matmul_bias: scaled, the factor inside",
-            "matmul_bias: scaled, three inside, a tenth after",
-            "matmul_bias: scaled, divided inside",
-            "matmul_transposed: scaled, the factor inside",
-            "matmul_transposed: scaled, three inside, a tenth after",
-            "matmul_transposed: scaled, divided inside",
-        ),
-    }
-)
+SECTIONS = _by_name({})
 """Spellings that round differently, and are lowered to sections of other kinds, maps apart."""
