@@ -18,9 +18,13 @@ of them. In reading order:
     execute                  the language's statements
     reductions, rescaled     sums, products, maxima; sums kept relative to a running maximum
     carries, inductions, combine, prefixes, running, places, close_*    what a loop leaves in the variables it carries
-    units, hoist, joins      statements in the making: views, gathers, fills, joins
     alike, lockstep, layers  layers written out, folded to the block of a loop over them
-    boxes, inside, emit      canonical boxes; the last range check; records and numbers
+    keys, counting, folds    keys of equal meaning; where variables count from; reductions in canonical form
+    settle, units            expressions in canonical form; statements in the making, views looked through
+    closed, order, share     fills; the order of statements; what is computed once
+    hoist, joins             what stands alone, and what becomes part of its reader
+    inside, needs, layouts   the last range check; what nobody asks for; the axes of intermediates
+    boxes, emit              canonical boxes; records and numbers
     record, canonical        what became of every statement; the way from values to the graph
     roots, outcome           what is read from outside; what is handed back where something is refused
     lifter                   the way through: `lift`

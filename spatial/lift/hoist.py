@@ -115,6 +115,8 @@ class Hoister:
                 return self.alone(node, free_axes(node), unit)
             case Op() if node.kind != "bool" and not top and len(mine) < len(box) and not is_closed(node, self.closed):
                 return self.alone(node, mine, unit)
+            case Op(fn="floor" | "ceil" | "round"):
+                return _same_or(node, tuple(self.limited(a, box, unit) for a in node.args))
             case Op():
                 return _same_or(node, tuple(self.value(a, box, unit) for a in node.args))
             case Lin():
@@ -126,6 +128,12 @@ class Hoister:
                 return self.fold(node, box, unit)
             case _:
                 return node
+
+    def limited(self, node: Node, box: frozenset[Sym], unit: Unit) -> Node:
+        """What becomes an Int: the limits that prove it does stay beside it, shared or not."""
+        if isinstance(node, Op) and node.fn in ("min", "max"):
+            return _same_or(node, tuple(self.limited(a, box, unit) for a in node.args))
+        return self.value(node, box, unit)
 
     def fold(self, node: Fold, box: frozenset[Sym], unit: Unit) -> Node:
         """A reduction, its own parts hoisted; one inside another stands alone."""

@@ -48,10 +48,10 @@ def _turn(free: Sequence[Unit], live: Sequence[Unit]) -> None:
     along: dict[tuple[Unit, int], int] = {}
     mine = set(free)
     for u in live:
-        for _, read in _reads(u):
+        for p, read in _reads(u):
             if isinstance(read.tensor, Unit) and read.tensor in mine:
                 for axis, i in enumerate(read.index):
-                    signs = {c > 0 for a, c in parts(i)[1] if isinstance(a, Sym)}
+                    signs = {c > 0 for a, c in parts(i)[1] if a in p.vars}  # a reduced variable runs either way
                     if len(signs) == 1:
                         at = read.tensor, axis
                         along[at] = along.get(at, 0) + (1 if signs == {True} else -1)
