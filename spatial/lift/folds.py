@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero, decided
-from spatial.lift.keys import Keys
 from spatial.lift.counting import Box, limits, placed, split_guards, under
+from spatial.lift.keys import Keys
 from spatial.lift.rewrite import Substitution
 from spatial.lift.values import (
     TRUE,

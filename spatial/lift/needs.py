@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
+from spatial.lift.counting import split_guards, under
 from spatial.lift.inside import inside
 from spatial.lift.order import depends, visited
-from spatial.lift.counting import split_guards, under
 from spatial.lift.rewrite import Substitution
 from spatial.lift.units import Unit
 from spatial.lift.values import BlockValue, Fold, Get, Node, Op, Piece, Source, Sym, Tensor, combine, integer

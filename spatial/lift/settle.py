@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from spatial.lift import arith
+from spatial.lift.counting import taken
 from spatial.lift.folds import apart, counted_piece, joined, settled, together
 from spatial.lift.keys import Keys
-from spatial.lift.counting import taken
 from spatial.lift.rewrite import Mapper, once
 from spatial.lift.values import Const, Fold, Lin, Made, Node, Op, Piece, Tensor, combine, constant, get, parts, plus
 

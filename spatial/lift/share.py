@@ -91,9 +91,10 @@ class Shared:
         return twice
 
     def hold(self, node: Node, unit: Unit, index: tuple[Node, ...]) -> None:
-        """An expression is what `unit` holds at `index`."""
+        """An expression is what `unit` holds at `index`; not told of one that is the same all along an axis."""
         key = self.keys.of(node)
-        self.holders.setdefault(key.digest, (unit, key.vars, index))
+        if frozenset(key.vars) >= frozenset(s for i in index for s in i.free):
+            self.holders.setdefault(key.digest, (unit, key.vars, index))
 
     def known(self, node: Node, reader: Unit) -> Get | None:
         """The read of a unit, other than the reader, that holds an expression."""
@@ -109,8 +110,7 @@ class Shared:
             return None
         change = Substitution(dict(zip(vars, key.vars, strict=True)))
         read = get(unit, tuple(change.node(i) for i in index))
-        inside = frozenset(s for i in index for s in i.free) <= frozenset(vars)
-        return read if isinstance(read, Get) and (inside or vars == key.vars) else None
+        return read if isinstance(read, Get) else None
 
     def repeated(self, node: Node) -> bool:
         """Whether two statements compute an expression."""

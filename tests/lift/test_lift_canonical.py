@@ -54,6 +54,11 @@ Repeat for i from 1 to n:
 Repeat for i from 1 to n:
     Push exp(x[i]) / s to y.
 """
+SCALED = """
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push x[i] * (x[1] / x[2]) to y.
+"""
 CHOICE = """
 Let y be a new Seq of Float.
 Repeat for i from 1 to n:
@@ -95,6 +100,11 @@ SAME = {
         "Let s be 0.0.\nRepeat for v in e:\n    Set s to s + v.\nLet y be n copies of 0.0.\n"
         "Repeat for i from 1 to n:\n    Set y[i] to e[n + 1 - i] / s.",
     ),
+    "one value stored for every item": (
+        SCALED,
+        "Let e be a new Seq of Float.\nRepeat for i from 1 to n:\n    Push x[1] / x[2] to e.\n"
+        "Let y be a new Seq of Float.\nRepeat for i from 1 to n:\n    Push x[i] * e[i] to y.",
+    ),
     "the branches exchanged": (
         CHOICE,
         "Let y be n copies of 0.0.\nRepeat for i from 1 to n:\n    If q[i] <= 0:\n        Set y[i] to 0.0.\n"
@@ -132,6 +142,11 @@ OTHER = {
         "Let e be a new Seq of Float.\nRepeat for i from 1 to n:\n    Push exp(item (n + 1 - i) of x) to e.\n"
         "Let s be 0.0.\nRepeat for v in e:\n    Set s to s + v.\nLet y be n copies of 0.0.\n"
         "Repeat for i from 1 to n:\n    Set y[i] to e[i] / s.",
+    ),
+    "one value stored for every item, a term reversed": (
+        SCALED,
+        "Let e be a new Seq of Float.\nRepeat for i from 1 to n:\n    Push x[2] / x[1] to e.\n"
+        "Let y be a new Seq of Float.\nRepeat for i from 1 to n:\n    Push x[i] * e[i] to y.",
     ),
     "a condition that holds at zero": (
         CHOICE,

@@ -108,7 +108,7 @@ def update(choose: Chooser) -> Problem:
 
 
 _HEADS = (
-    {"rows": 3, "heads": 4, "groups": 2, "head": 2, "steps": 5},
+    {"rows": 3, "heads": 4, "groups": 2, "head": 3, "steps": 5},
     {"rows": 4, "heads": 2, "groups": 1, "head": 4, "steps": 6},
 )
 
@@ -221,7 +221,7 @@ def view(choose: Chooser) -> Problem:
 
 def window(choose: Chooser) -> Problem:
     variant = ("line", "padded", "plane", "channels", "max", "mean", "before", "mask")[choose.below(8)]
-    both = ({"n": 7, "m": 6, "taps": 3, "wide": 2}, {"n": 8, "m": 4, "taps": 2, "wide": 3})
+    both = ({"n": 7, "m": 6, "taps": 3, "wide": 4}, {"n": 8, "m": 4, "taps": 2, "wide": 3})
     inputs = {"x": floats("n"), "w": floats("taps", weight=True)}
     out = poly("n") - "taps" + 1
     axes: dict[str, str | Poly] = {"i": out}
