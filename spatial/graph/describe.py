@@ -221,10 +221,15 @@ def _letter(n: int) -> str:
 # ---------------------------------------------------------------- state
 
 
-def state_order(graph: Graph) -> tuple[str, ...]:
-    """State tables in the order in which statements first read or write them."""
+def state_order(graph: Graph, origins: Sequence[Origin]) -> tuple[str, ...]:
+    """State tables in the order in which statements of the source first read or write them.
+
+    The graph has its own order of statements; `origins` tell where each stands in the source.
+    """
+    stands = {(o.node, o.inner): (o.line, o.column) for o in origins}
+    rows = sorted(statements_of(graph), key=lambda row: (stands.get(row[0], (0, 0)), row[0]))
     first: dict[int, int] = {}
-    for n, (_, statement, _) in enumerate(statements_of(graph)):
+    for n, (_, statement, _) in enumerate(rows):
         for number in (*touched(statement), statement.out):
             first.setdefault(number, n)
     never = len(first)
@@ -237,12 +242,12 @@ def state_order(graph: Graph) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: (found[name], name)))
 
 
-def carried_state(graph: Graph) -> tuple[str, ...]:
+def carried_state(graph: Graph, origins: Sequence[Origin]) -> tuple[str, ...]:
     """The state tables that a call reads of, or leaves in part as they were: not those that it assembles whole."""
     read = {number for _, statement, _ in statements_of(graph) for number in touched(statement)}
     read |= {c.initial for node in graph.nodes if isinstance(node, Block) for c in node.carried}
     kept = {name for name, start, end in graph.state if start in read or start == end}
-    return tuple(name for name in state_order(graph) if name in kept)
+    return tuple(name for name in state_order(graph, origins) if name in kept)
 
 
 def touched(statement: Statement) -> list[int]:

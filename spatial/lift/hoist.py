@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from spatial.lift.arith import rebuild
 from spatial.lift.bounds import is_affine
 from spatial.lift.closed import is_closed, is_fill, without_fills
+from spatial.lift.folds import together
 from spatial.lift.inside import inside
 from spatial.lift.rewrite import Mapper, Rebuild, Substitution
 from spatial.lift.share import Shared
@@ -230,7 +231,7 @@ class Hoister:
             pieces: list[Piece] = []
             for p in unit.pieces:
                 found = outer_folds(p.value)
-                if p.value in found:
+                if p.value in found or isinstance(together(p.value), Fold):
                     pieces.append(p)
                     continue
                 box = frozenset(p.vars)

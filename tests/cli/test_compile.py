@@ -154,17 +154,17 @@ sections 3
   map: 1
   product: 1
 rows.lg:
-  22:5 y
-    product [3] over [4], Float: product
-      [i] = exp(sum[table[i, j] * scale[j] over j])
-      joined: total (21:9)
   16:9 best
     arg-max [] over [4], Float: argmax
       [] = [i + 1 at max, first of table[0, i] over i]
       from 1 to 4
+  22:5 y
+    product [3] over [4], Float: product
+      [i] = exp(sum[table[i, j] * scale[j] over j])
+      joined: total (21:9)
 no statements of their own:
   6:5 scale: a constant
-  9:5 twin: a view, written out where it is read
+  9:5 twin: a view of scale
   23:1 unused: needed by nothing that is read
 operands:
   table: input, 3 x 4 Float, f32, dense, Unknown
@@ -188,9 +188,9 @@ def test_what_every_statement_became_is_told_in_lines(
     assert main([*given, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert [(row["family"], row["float"], row["sections"]) for row in found["explained"]] == [
-        ("product", True, ["product"]), ("arg-max", True, ["argmax"]),
+        ("arg-max", True, ["argmax"]), ("product", True, ["product"]),
     ]  # fmt: skip
-    assert found["explained"][1]["range"] == [1, 4]
+    assert found["explained"][0]["range"] == [1, 4]
     assert {o["name"]: o["fill"] for o in found["operands"]} == {"table": "Unknown", "scale": "1.0 / (i + 1)"}
     assert (found["dense"], found["links"]) == (["table"], [])
 
