@@ -23,11 +23,11 @@ from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
 from spatial.select.emit import OperandBind
-from spatial.select.layouts import TableLayout, store_all
+from spatial.select.layouts import TableLayout, read_tensors, statements_of, store_all
 from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
 from spatial.select.section import select
-from spatial.select.staging import staged
+from spatial.select.staging import Staged, rejoined, staged
 from spatial.target import Target
 
 Lookup = Callable[[Body], Body | None]
@@ -118,7 +118,7 @@ class Lowering:
     target: Target
     options: Options
     stored: dict[int, Stored]
-    tables: frozenset[str]
+    kept: frozenset[int]
     done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
     missing: list[tuple[int, g.Missing]] = field(default_factory=list[tuple[int, g.Missing]])
@@ -135,7 +135,16 @@ class Lowering:
             templates = [select(p, self.stored, self.target) for p in parts]
             kind = templates[0].kind if len(parts) == 1 else "parts"
             sites = self.target if len(parts) == 1 else share(self.target, len(parts))
-            bodies = [self.lowered(b, sites) for b in self.narrowed(statement, [t.body for t in templates])]
+            try:
+                narrowed = self.narrowed(statement, [t.body for t in templates])
+            except Refused as first:
+                # Perhaps only lanes that hang over the box hold integers so large.
+                try:
+                    templates = [select(p, self.stored, self.target, bounded=True) for p in parts]
+                    narrowed = self.narrowed(statement, [t.body for t in templates])
+                except Refused:
+                    raise first from None
+            bodies = [self.lowered(b, sites) for b in narrowed]
         except (Refused, Unsupported) as e:
             first = e.problems[0]
             why = "; ".join(part for p in e.problems for part in (p.what, p.why) if part)
@@ -168,11 +177,11 @@ class Lowering:
         """The templates of all parts with what they are together proved to store into an integer tensor declared, for
         them and later sections."""
         stored = self.stored[statement.out]
-        if statement.over is not None and stored.name not in self.tables:
+        if statement.over is not None and statement.out not in self.kept:
             raise Refused(
-                "a tensor that is no table of the deployment is written in part",
-                "what a program makes is stored whole; only state keeps what is not written",
-                "declare it as state, or make the whole tensor anew",
+                "a tensor that is no state is written in part, at places that follow none of its axes",
+                "what a program makes is stored whole, so each element asks whether it was written",
+                "write rows, columns or every n-th item of it, or make the whole tensor anew",
             )
         if not stored.is_int:
             return bodies
@@ -220,10 +229,9 @@ def lower(
     graph = settle(lifted_graph)
     numbers = {owner: number for number, owner in enumerate(_owners(graph))}
     number = len(numbers)
-    put = staged(graph)
+    put, stored = _staged(graph, tables, target)
     graph = put.graph
-    state = frozenset(name for name, _, _ in graph.state)
-    work = Lowering(target, options, store_all(graph, tables, target), state)
+    work = Lowering(target, options, stored, put.kept)
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
     made: list[tuple[int, int, str]] = []
@@ -251,7 +259,8 @@ def lower(
             if isinstance(e, Bug):
                 raise
             missing = (g.Missing(number, "", "compose", str(e.problems[0].what)),)
-    fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill")
+    read = {r.tensor for s in statements_of(graph) for r in read_tensors(s)}
+    fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill" and n in read)
     return ProgramLowering(
         program,
         lifted.statements,
@@ -267,6 +276,27 @@ def lower(
         lifted.depending,
         tuple(made),
     )
+
+
+def _staged(graph: g.Graph, tables: Mapping[str, TableLayout], target: Target) -> tuple[Staged, dict[int, Stored]]:
+    """The graph as sections can run it, and its layouts: parts that do not fit beside each other are joined first."""
+    put = staged(graph)
+    while True:
+        stored = store_all(put.graph, tables, target)
+
+        def unfit(statement: g.Statement, stored: dict[int, Stored] = stored) -> bool:
+            try:
+                parts = parts_of(statement, stored, target)
+                if len(parts) > 1:
+                    share(target, len(parts))
+            except Refused:
+                return True
+            return False
+
+        other = rejoined(put, unfit)
+        if other is None:
+            return put, stored
+        put = other
 
 
 def _owners(graph: g.Graph) -> Iterator[tuple[int, int]]:

@@ -123,7 +123,7 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
         return unit
     tensor, axes = units.tensor(value.tensor)
     plain = value.whole and not axes and value.tensor.length is None
-    if plain and isinstance(tensor, Unit) and not tensor.fixed and tensor.base is None:
+    if plain and isinstance(tensor, Unit) and not tensor.fixed:
         return tensor
     if value.tensor.length is not None and value.whole:
         raise NotLifted(

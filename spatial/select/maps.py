@@ -22,7 +22,9 @@ from spatial.select.views import divisor_tile
 from spatial.target import Target
 
 
-def map_template(statement: Statement, stored: dict[int, Stored], target: Target) -> Template:
+def map_template(
+    statement: Statement, stored: dict[int, Stored], target: Target, bounded: bool = False
+) -> Template:
     """The template of a statement without reductions; raises `Misfit` where its pieces cannot be one section."""
     out = stored[statement.out]
     placed = [place_piece(p, out, stored) for p in statement.pieces]
@@ -36,7 +38,7 @@ def map_template(statement: Statement, stored: dict[int, Stored], target: Target
             nest.axis(var, placed[0].extents[var])
     nest.side(row, False)
     nest.side(col, False)
-    e = Emitter(target, stored, nest)
+    e = Emitter(target, stored, nest, bounded)
     mask = row_mask(e, placed[0])
     ports = Ports(e)
     values = [Speller(e, p, ports, row, col).spell(p.piece.value) for p in placed]

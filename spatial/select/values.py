@@ -98,6 +98,19 @@ class Speller:
                 "one body serves all iterations, so it knows no number of its own",
                 "read it from a sequence, by the loop's variable",
             )
+        return self.bounded(form, self.lanes(form)) if self.emitter.bounded else self.lanes(form)
+
+    def bounded(self, form: Affine, lanes: Expr) -> Expr:
+        """The page with what lies outside the box of the piece's variables drawn to its edge."""
+        low, high = form.bounds({f"v{n}": (0, extent - 1) for n, extent in enumerate(self.placed.extents)})
+        if any(c > 0 for _, c in form.terms):
+            lanes = Op("min", (lanes, constant(high, "int")))
+        if any(c < 0 for _, c in form.terms):
+            lanes = Op("max", (lanes, constant(low, "int")))
+        return lanes
+
+    def lanes(self, form: Affine) -> Expr:
+        """The form at each lane, those that hang over the box counted on."""
         out = self.emitter.nest.form(form)
         rows, cols = form.coef(f"v{self.row.var}"), form.coef(f"v{self.col.var}")
         out = out + Affine.sym("r", rows)
