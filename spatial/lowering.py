@@ -9,7 +9,7 @@ Knows no file and no spec.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Refused, SpatialError, Unsupported, counted
@@ -22,7 +22,7 @@ from spatial.ir.validate import validate_program
 from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
-from spatial.select.emit import OperandBind
+from spatial.select.emit import OperandBind, Template
 from spatial.select.layouts import TableLayout, read_tensors, statements_of, store_all
 from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
@@ -119,6 +119,7 @@ class Lowering:
     options: Options
     stored: dict[int, Stored]
     kept: frozenset[int]
+    indices: frozenset[int]
     done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
     missing: list[tuple[int, g.Missing]] = field(default_factory=list[tuple[int, g.Missing]])
@@ -132,18 +133,9 @@ class Lowering:
         kind = "unrecognized"
         try:
             parts = parts_of(statement, self.stored, self.target)
-            templates = [select(p, self.stored, self.target) for p in parts]
+            templates, narrowed = self.selected(statement, parts)
             kind = templates[0].kind if len(parts) == 1 else "parts"
             sites = self.target if len(parts) == 1 else share(self.target, len(parts))
-            try:
-                narrowed = self.narrowed(statement, [t.body for t in templates])
-            except Refused as first:
-                # Perhaps only lanes that hang over the box hold integers so large.
-                try:
-                    templates = [select(p, self.stored, self.target, bounded=True) for p in parts]
-                    narrowed = self.narrowed(statement, [t.body for t in templates])
-                except Refused:
-                    raise first from None
             bodies = [self.lowered(b, sites) for b in narrowed]
         except (Refused, Unsupported) as e:
             first = e.problems[0]
@@ -156,6 +148,31 @@ class Lowering:
             Section(body, tuple(_operand(b) for b in template.binds), part)
             for body, template, part in zip(bodies, templates, parts, strict=True)
         ]
+
+    def selected(self, statement: g.Statement, parts: Sequence[g.Statement]) -> tuple[list[Template], list[Body]]:
+        """The templates of a statement's parts, and their bodies with the ranges proved of what they store.
+
+        Lanes that hang over the box may hold integers larger than any of the statement's; where that matters, for a
+        format or for an index, they are kept within bounds.
+        """
+        templates = [select(p, self.stored, self.target) for p in parts]
+        before = self.stored[statement.out]
+        try:
+            narrowed = self.narrowed(statement, [t.body for t in templates])
+            if statement.out not in self.indices or _holds(before.range, self.stored[statement.out].range):
+                return templates, narrowed
+        except Refused as first:
+            try:
+                return self.bounded(statement, parts)
+            except Refused:
+                raise first from None
+        self.stored[statement.out] = before
+        return self.bounded(statement, parts)
+
+    def bounded(self, statement: g.Statement, parts: Sequence[g.Statement]) -> tuple[list[Template], list[Body]]:
+        """The same, nothing but integers of the statement anywhere."""
+        templates = [select(p, self.stored, self.target, bounded=True) for p in parts]
+        return templates, self.narrowed(statement, [t.body for t in templates])
 
     def lowered(self, template: Body, sites: Target) -> Body:
         """The template through the passes, planned for `sites`; once however often it occurs.
@@ -205,6 +222,17 @@ class Lowering:
         ]
 
 
+def _holds(outer: tuple[int, int] | None, inner: tuple[int, int] | None) -> bool:
+    """Whether a known range holds another; without one, anything does."""
+    return outer is None or inner is None or (outer[0] <= inner[0] and inner[1] <= outer[1])
+
+
+def _indices(graph: g.Graph) -> frozenset[int]:
+    """The tensors whose items are indices at run time."""
+    reads = [at for s in statements_of(graph) for at in (*(r.at for r in read_tensors(s)), *(p.pos for p in s.pieces))]
+    return frozenset(x.via.tensor for at in reads for x in at if x.via is not None)
+
+
 def _operand(bind: OperandBind) -> Operand:
     return Operand(bind.tensor, bind.origin.const, bind.origin.coef("b"), bind.slices, bind.mode)
 
@@ -231,7 +259,7 @@ def lower(
     number = len(numbers)
     put, stored = _staged(graph, tables, target)
     graph = put.graph
-    work = Lowering(target, options, stored, put.kept)
+    work = Lowering(target, options, stored, put.kept, _indices(graph))
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
     made: list[tuple[int, int, str]] = []

@@ -19,6 +19,7 @@ from spatial.lift.joins import join, reachable
 from spatial.lift.layers import fold_layers
 from spatial.lift.machine import Machine
 from spatial.lift.record import recorded, unread
+from spatial.lift.regions import Regions
 from spatial.lift.state import NotLifted, Seq, Site, Text, Value
 from spatial.lift.units import Unit, Units
 from spatial.lift.values import BlockValue, Final, Get, Node, Piece, Source, Sym, Tensor, constant
@@ -50,7 +51,9 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     for block in units.blocks.values():
         outside |= {*block.initial, *block.made}
     blocks = list(units.blocks.values())
-    Hoister(units).run()
+    hoister = Hoister(units)
+    Regions(hoister, machine.assumed).run()
+    hoister.run()
     reshape(reachable(units, outside), blocks, variables=False)
     joined = join(units, outside)
     live = reachable(units, outside)

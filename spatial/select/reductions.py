@@ -17,7 +17,7 @@ from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of
 from spatial.select.spine import emit_spine
-from spatial.select.values import Speller
+from spatial.select.values import Speller, within
 from spatial.select.views import divisor_tile
 from spatial.target import Target
 
@@ -62,7 +62,8 @@ def reduction_template(
     if acc.init is not None:
         result_of = Op({"product": "mul"}.get(acc.op, FOLDS.get(acc.op, "add")), (speller.spell(acc.init), result))
         speller.accs = {0: result_of}
-    made = emit_spine(e, post, speller.spell(placed.piece.value), shape, out.prec, nest.done)
+    value = within(e, speller.spell(placed.piece.value), out, statement)
+    made = emit_spine(e, post, value, shape, out.prec, nest.done)
     e.store(statement.out, placed.pos, made, None)
     return e.finish("argmax" if acc.arg is not None else "reduction")
 

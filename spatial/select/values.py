@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from spatial.graph.ranges import range_of_value, remainder
 from spatial.ir.affine import Affine
 from spatial.ir.body import Convert, Coord, Expr, Op
-from spatial.ir.graph import Acc, Fn, Num, Read, Value, Var
+from spatial.ir.graph import Acc, Fn, Num, Read, Statement, Value, Var
 from spatial.select.emit import Emitter, Misfit, Ports, constant
 from spatial.select.lanes import Lane
-from spatial.select.pieces import Placed
+from spatial.select.pieces import Placed, Stored
 
 SAME = frozenset(
     (
@@ -121,3 +121,11 @@ class Speller:
             return Coord(out, page)
         lane = Op("floordiv", (Coord(Affine.sym("c"), (1, self.col.tile)), constant(self.col.step, "int")))
         return Op("add", (Coord(out, (page[0], 1)), Op("mul", (lane, constant(cols, "int")))))
+
+
+def within(e: Emitter, value: Expr, out: Stored, statement: Statement) -> Expr:
+    """An integer about to be stored, drawn into the range proved of it, which only lanes that hang over can leave."""
+    if not (e.bounded and out.is_int and out.range is not None and statement.over is None):
+        return value
+    low, high = out.range
+    return Op("max", (Op("min", (value, constant(high, "int"))), constant(low, "int")))
