@@ -45,6 +45,13 @@ def pushed_names(body: Sequence[syntax.Stmt], program: syntax.Program, seen: fro
     return found
 
 
+def pushes(body: Sequence[syntax.Stmt], name: str, program: syntax.Program) -> int:
+    """How many items each run of the body appends to a sequence, where its own statements tell; else 0."""
+    own = [s for s in body if isinstance(s, syntax.Push) and isinstance(s.place, syntax.Name) and s.place.name == name]
+    rest = [s for s in body if not any(s is o for o in own)]
+    return 0 if name in pushed_names(rest, program) else len(own)
+
+
 def _calls(s: syntax.Stmt) -> Iterator[syntax.Call]:
     for e in syntax.expressions(s):
         for node in syntax.walk(e):

@@ -14,7 +14,7 @@ from spatial.lift.reductions import Term, match
 from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import part_of, rescaled_total
-from spatial.lift.solve import can_meet, element, injective, made_of, renamed
+from spatial.lift.solve import can_meet, disjoint, element, injective, made_of, renamed
 from spatial.lift.state import NotLifted, Poison, Seq, whole_of
 from spatial.lift.values import (
     TRUE,
@@ -63,10 +63,8 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
             # Every item rewritten from what it was: still a write in place.
             exit = Made(exit.name, exit.dims or (), k.start, exit.pieces, exit.order, exit.origin, exit.length)
         k.exit = Seq(exit)
-        if isinstance(exit, Made) and exit.base is k.start:
-            written.append(_written(k, k.start, exit, c))
-        elif _rooted(exit, starts) is k.start:
-            raise _overlap(k, c)
+        if isinstance(exit, Made) and _rooted(exit, starts) is k.start:
+            written.append(_written(k, k.start, _flat(exit), c))
         else:
             anew.append(k)
     reads = _resolve(written, c, starts)
@@ -83,6 +81,18 @@ def _rooted(tensor: Tensor, starts: frozenset[Start]) -> Start | None:
     while isinstance(tensor, Made) and tensor.base is not None:
         tensor = tensor.base
     return tensor if isinstance(tensor, Start) and tensor in starts else None
+
+
+def _flat(exit: Made) -> Made:
+    """All that an iteration writes, oldest first: later pieces hide earlier ones of the same iteration."""
+    pieces: list[Piece] = []
+    at: Tensor = exit
+    while isinstance(at, Made) and at.base is not None:
+        pieces[:0] = at.pieces
+        at = at.base
+    if at is exit.base:
+        return exit
+    return Made(exit.name, exit.dims or (), at, tuple(pieces), exit.order, exit.origin, exit.length)
 
 
 def _overlap(k: Carry, c: Closing) -> NotLifted:
@@ -103,11 +113,13 @@ def _written(k: Carry, start: Start, exit: Made, c: Closing) -> Written:
         k.exit = Seq(exit)
     w = Written(k, start, exit)
     for p in exit.pieces:
-        if k.growth or any(c.v in i.free for i in p.pos):
+        if k.growth or not _collects(p, c.v):
             continue
         own = get(start, p.pos)
         if own in reads_below((p.value,), frozenset((start,))):
-            term = match(p.value, own) or (None if p.ordered else part_of(c, _all_of(p, own), own))
+            term: Term | Rescaled | None = match(p.value, own)
+            if term is None and not p.ordered and not any(c.v in i.free for i in p.pos):
+                term = part_of(c, _all_of(p, own), own)
             if term is not None and isinstance(own, Get):
                 w.terms[p] = term
                 w.selves.add(own)
@@ -133,6 +145,12 @@ def _all_of(p: Piece, own: Node) -> Node:
     for g in p.guards:
         value = arith.select(g, value, own)
     return value
+
+
+def _collects(p: Piece, v: Sym) -> bool:
+    """Whether iterations may add to one item: each along some axis always there, or where a table says."""
+    moving = [i for i in p.pos if v in i.free]
+    return not any(is_affine(i) or any(u in i.free for u in p.vars) for i in moving)
 
 
 def _nodes_of(w: Written) -> Iterable[Node]:
@@ -217,7 +235,13 @@ def _version(r: Get, w: Written, c: Closing) -> str:
 
 
 def _places(tensor: Tensor) -> set[tuple[tuple[Node, ...], tuple[Sym, ...]]]:
-    return {(tuple(p.pos), p.vars) for p in tensor.pieces} if isinstance(tensor, Made) else set()
+    found: set[tuple[tuple[Node, ...], tuple[Sym, ...]]] = set()
+    while isinstance(tensor, Made):
+        found |= {(tuple(p.pos), p.vars) for p in tensor.pieces}
+        if tensor.base is None:
+            break
+        tensor = tensor.base
+    return found
 
 
 def _hits(p: Piece, r: Get, c: Closing, w: Written, offset: int, before: bool) -> bool:
@@ -256,11 +280,20 @@ def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
 
 
 def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: Tensor) -> Piece:
-    """`y[p] = y[p] op e` over the iterations."""
+    """`y[p] = y[p] op e` over the iterations; where a table says which p, for each item over those that hit it."""
     term = w.terms[p]
-    own = element(entry, p.pos, c.known)
     if isinstance(term, Rescaled):
+        own = element(entry, p.pos, c.known)
         return Piece(p.vars, (), p.pos, rescaled_total(c, w.carry, own, change, term))
+    pos = list(p.pos)
+    items: list[Sym] = []
+    for axis, index in enumerate(p.pos):
+        if c.v in index.free:
+            pos[axis] = item = Sym("k", (w.exit.dims or ())[axis])
+            items.append(item)
+            term = replace(term, guards=(*term.guards, arith.compare("==", item, index)))
+    p = Piece((*items, *p.vars), p.guards, tuple(pos), p.value, p.ordered)
+    own = element(entry, p.pos, c.known)
     if p.guards and any(c.v in g.free for g in p.guards):
         term = replace(term, guards=(*term.guards, *p.guards))
         guards: tuple[Node, ...] = ()
@@ -274,7 +307,9 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
     pos = tuple(change.node(i) for i in p.pos)
     guards = tuple(change.node(g) for g in p.guards)
     value = change.node(p.value)
-    if w.start.free & free_of((value, *pos)):
+    length = w.start.length
+    own = frozenset((w.start, length)) if isinstance(length, Sym) and length.carried else frozenset((w.start,))
+    if own & free_of((value, *pos)):
         raise _recurrence(w)
     growing = bool(w.carry.growth)
     if not growing and not any(c.v in i.free for i in pos):
@@ -319,7 +354,7 @@ def _check_apart(w: Written, c: Closing) -> None:
                     raise _overlap(w.carry, c)
 
 
-def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
+def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
     """A sequence that grew by the same number of items every iteration."""
     k = w.carry
     assert isinstance(k.entry, Seq)
@@ -339,9 +374,9 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
     base: Tensor | None
     match entry:
         case Start():
-            base = entry
+            base, old = entry, list[Piece]()
         case Made() if entry.base is None or isinstance(entry.base, Start):
-            base, pieces = entry.base, [*entry.pieces, *pieces]
+            base, old = entry.base, list(entry.pieces)
         case _:
             raise NotLifted(
                 f'"{k.cell.name}" does not start as a new Seq, and cannot grow in a loop',
@@ -352,9 +387,19 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
             )
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
-    made = Made(k.cell.name, dims or (), base, tuple(pieces), k.order, k.span, run_time)
+    apart, new = list(old), list(closed)
+    first = int_constant(length_of(k.entry))
+    while new:
+        low = bounds(new[0].pos[0])[0]
+        pushed = first is not None and low is not None and low >= first
+        if not all(disjoint(p, new[0]) for p in (apart[len(old) :] if pushed else apart)):
+            break
+        apart.append(new.pop(0))
+    made = Made(k.cell.name, dims or (), base, tuple(apart), k.order, k.span, run_time)
     if dims is None:
         made.dims = None
+    for p in new:  # what an iteration writes over what it has pushed
+        made = put(made, p, k.order, k.span, k.cell.name, c.known)
     return made
 
 

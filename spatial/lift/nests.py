@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
-from spatial.lift.carries import ONCE, Carry, Closing
-from spatial.lift.changes import pushed_names
+from spatial.lift.carries import ONCE, Carry, Closing, length_of
+from spatial.lift.changes import pushed_names, pushes
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.inductions import close_inductions
@@ -78,7 +78,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             continue
         if _open(value) and (id(loop.body), cell.name) in m.number_hints:
             value = m.scalar(value, loop.span)
-        start = _stand_in(ex, cell, value, cell in pushed, loop)
+        grows = pushes(loop.body, cell.name, m.program) if cell in pushed and not loop.parts else 0
+        start = _stand_in(ex, cell, value, cell in pushed, loop, _length_there(value, v, grows))
         if start is None:
             continue
         if isinstance(start, Start):
@@ -89,6 +90,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             widened.append(cell.name)
             value = arith.to_float(value)
         carries.append(Carry(cell, value, start, value))
+        if isinstance(start, Start) and grows and not _counts(start.length):
+            carries[-1].growth = grows
         m.assign(cell, Seq(start) if isinstance(start, Start) else start)
     inner = Scope(outer=scope)
     whole = not loop.parts and loop.items is None and int_constant(trip) is not None
@@ -214,8 +217,22 @@ def quotient_step(atom: Node, v: Sym) -> int:
             return 0
 
 
-def _stand_in(ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop) -> Sym | Start | None:
-    """What a carried variable is as an iteration begins."""
+def _length_there(value: Value, v: Sym, grows: int) -> Node | None:
+    """How long a sequence is as iteration `v` begins, if it surely grows by as many items every time."""
+    if not grows or not isinstance(value, Seq):
+        return None
+    known = value.tensor.length is not None or (bool(value.dims) and value.dims[0] is not None)
+    return combine(length_of(value), v, grows) if known else None
+
+
+def _counts(length: Node | None) -> bool:
+    return isinstance(length, Sym) and length.carried
+
+
+def _stand_in(
+    ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop, there: Node | None = None
+) -> Sym | Start | None:
+    """What a carried variable is as an iteration begins; `there`: the length it then has."""
     m = ex.m
     match value:
         case Node():
@@ -226,7 +243,7 @@ def _stand_in(ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop) ->
             if not pushed:
                 length = value.tensor.length if value.whole else None
                 return Start(cell.name, dims, value.tensor.kind, length)
-            length = Sym(f"length of {cell.name}", None, "int", carried=True)
+            length = there or Sym(f"length of {cell.name}", None, "int", carried=True)
             inner = dims[1:] if dims and value.tensor.kind != "none" else None
             return Start(cell.name, (None, *inner) if inner is not None else None, value.tensor.kind, length)
         case _:
