@@ -19,6 +19,7 @@ of them. In reading order:
     reductions, rescaled     sums, products, maxima; sums kept relative to a running maximum
     carries, inductions, combine, running, places, close_*    what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
+    regions                  reads that exist only where a branch is taken
     alike, lockstep, layers  layers written out, folded to the block of a loop over them
     boxes, inside, emit      canonical boxes; the last range check; records and numbers
     record, canonical        what became of every statement; the way from values to the graph
