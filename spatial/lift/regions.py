@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero, is_affine
+from spatial.lift.boxes import split_piece
 from spatial.lift.hoist import Hoister, axes_of, free_axes
 from spatial.lift.rewrite import Substitution
 from spatial.lift.units import Unit
@@ -101,6 +102,7 @@ class Regions:
             if self.clean(p.value):
                 done.append(p)
                 continue
+            p = split_piece(p)
             known = (*self.assumed, *p.guards)
             value = self.fixed(p.value, known, frozenset(p.vars), unit, root=True)
             whole = unit.base is None and not p.guards and not done and not pending and len(p.pos) == len(unit.shape)
