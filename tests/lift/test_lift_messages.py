@@ -301,7 +301,7 @@ Assert that n > m + 2.
 Repeat for t from 1 to item 1 of count:
     Set y to y + item (item t of chosen + 1) of xs.
 """,
-        "2:1",
+        "3:5",
         "y",
         'an index of "chosen" is in range only under a condition that its statement does not keep',
         "index so that every item of the loop's whole range exists, or read inside a sum, maximum or minimum",
