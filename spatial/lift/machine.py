@@ -92,6 +92,7 @@ class Machine:
     order: int = 0
     kind_hints: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     number_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    growth_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
 
     def tick(self) -> int:
         """The next place in the order of completion."""
@@ -243,7 +244,7 @@ class Machine:
         problem = NotLifted(
             f'an index of "{access.name}" is not proved in range: {reach}, and {why}', mend, access.span, "read"
         )
-        problem.final, problem.index = True, access.index
+        problem.final, problem.index, problem.of = True, access.index, access.name
         raise problem
 
     def resume(self, accesses: Sequence[Access], change: Substitution) -> None:

@@ -78,7 +78,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             continue
         if _open(value) and (id(loop.body), cell.name) in m.number_hints:
             value = m.scalar(value, loop.span)
-        grows = pushes(loop.body, cell.name, m.program) if cell in pushed and not loop.parts else 0
+        hinted = cell in pushed and (id(loop.body), cell.name) in m.growth_hints and not loop.parts
+        grows = pushes(loop.body, cell.name, m.program) if hinted else 0
         start = _stand_in(ex, cell, value, cell in pushed, loop, _length_there(value, v, grows))
         if start is None:
             continue
@@ -101,7 +102,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     if guard is not TRUE:
         m.guards.append(guard)
     if m.survey is not None:
-        m.survey.attempts.append(lambda problem: _hint(problem, entries, v if whole else None))
+        m.survey.attempts.append(lambda problem: _hint(m, problem, loop, carries, entries, v if whole else None))
     try:
         result = None
         if loop.parts:
@@ -116,6 +117,9 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             _check_quotients((problem.index,), v)
         if problem.number is not None and _told(problem, entries):
             m.number_hints |= {(id(loop.body), c.cell.name) for c in carries if c.start is problem.number}
+            return False
+        if (grown := _growth_wanted(m, problem, loop, carries)) is not None:
+            m.growth_hints.add(grown)
             return False
         raise
     finally:
@@ -154,8 +158,27 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             loop.span,
             binder=widened[0],
         )
-    _close(ex, closing, inside, counters)
+    try:
+        _close(ex, closing, inside, counters)
+    except NotLifted as problem:
+        if (grown := _growth_wanted(m, problem, loop, carries)) is not None:
+            m.growth_hints.add(grown)
+            return False
+        raise
     return True
+
+
+def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence[Carry]) -> tuple[int, str] | None:
+    """The sequence that the loop pushes to, of which a refusal may go once it is known how long it is in an iteration:
+    the body's text tells by how much it grows."""
+    if loop.parts or not (problem.carried or problem.kind == "write" or problem.index is not None):
+        return None
+    for c in carries:
+        key = (id(loop.body), c.cell.name)
+        open_ = isinstance(c.start, Start) and _counts(c.start.length) and key not in m.growth_hints
+        if open_ and c.cell.name in (problem.binder, problem.of) and pushes(loop.body, c.cell.name, m.program):
+            return key
+    return None
 
 
 def _open(value: Value | None) -> bool:
@@ -173,12 +196,21 @@ def _told(problem: NotLifted, entries: Mapping[Tensor, Value | None]) -> bool:
     return _open(entry)
 
 
-def _hint(problem: NotLifted, entries: Mapping[Tensor, Value | None], v: Sym | None) -> bool:
+def _hint(
+    m: Machine,
+    problem: NotLifted,
+    loop: Loop,
+    carries: Sequence[Carry],
+    entries: Mapping[Tensor, Value | None],
+    v: Sym | None,
+) -> bool:
     """Whether the loop of variable `v` would run again knowing of a problem."""
     try:
         if problem.index is not None and v is not None:
             _check_quotients((problem.index,), v)
     except Divided:
+        return True
+    if _growth_wanted(m, problem, loop, carries) is not None:
         return True
     return problem.number is not None and _told(problem, entries)
 

@@ -34,6 +34,8 @@ class NotLifted(Exception):
         """The loop is no nest because of what it carries; as a block it may yet lift."""
         self.index: Node | None = None
         """The index, from 0, that is not proved in range."""
+        self.of = ""
+        """The sequence it is an index of."""
         self.number: Tensor | None = None
         """The sequence that stands where a number is wanted."""
         self.within = 0
