@@ -64,6 +64,10 @@ UNLIKE = _by_name(
             "reductions: all items, rows first",
         ),
         "statements that are gathers of one kind are not in one order": ("rotary: neighbours, rows of angles hoisted",),
+        "what a branch cuts is not always what two loops write": (
+            "elementwise: a branch, products before",
+            "rotary: halves, by a guard",
+        ),
         "what a guard says is not what a bound says": (
             "convolution_1d: padded by guards, a masked item",
             "convolution_1d: padded by guards, both in one",
@@ -83,6 +87,7 @@ UNLIKE = _by_name(
         "what two statements compute alike is not one statement in both spellings": (
             "attention_decode: shares divided in place",
             "attention_decode: the maximum by a branch",
+            "attention_prefill: exponentials stored",
             "attention_prefill: the group by a floor, the whole kept beside",
             "layernorm: a residual inside, added where it is read",
             "layernorm: a residual inside, one nest",
@@ -112,11 +117,6 @@ REFUSED = _by_name(
             "prefix_masks: a lower triangle, two loops a row",
         ),
         "a sequence grows by rows that are joined to it": ("transposes: flattened, joined rows",),
-        "both branches set one item": ("elementwise: a branch, products before",),
-        "branches of unlike reads are no pieces": ("rotary: halves, by a guard",),
-        "items of a sequence of run-time length are overwritten, then read": (
-            "attention_prefill: exponentials stored",
-        ),
         "rows of run-time length are pushed": ("attention_decode: scores of all heads first",),
         "the best is read back at its place": ("argmax: of rows, by the item at the place",),
         "the place is carried in an item of a sequence": ("argmax: of rows, set over copies",),
