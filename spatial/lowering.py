@@ -288,6 +288,7 @@ def lower(
                 raise
             missing = (g.Missing(number, "", "compose", str(e.problems[0].what)),)
     read = {r.tensor for s in statements_of(graph) for r in read_tensors(s)}
+    read |= {t for b in graph.nodes if isinstance(b, g.Block) for c in b.carried for t in (c.initial, c.made)}
     fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill" and n in read)
     return ProgramLowering(
         program,

@@ -26,7 +26,7 @@ Owned = tuple[Node, tuple[Owner, ...]]
 
 
 def handed(graph: Graph, work: Temporaries) -> list[Owned]:
-    """The nodes of the graph, with copies of tables before and in its blocks; `work` has the tensors that copies go to."""
+    """The nodes of the graph, with copies of tables before and in its blocks, whose tensors `work` adds."""
     tables = _tables(graph)
     out: list[Owned] = []
     for n, node in enumerate(graph.nodes):
