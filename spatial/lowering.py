@@ -23,6 +23,7 @@ from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
 from spatial.select.emit import OperandBind, Template
+from spatial.select.handing import held_ranges, held_to
 from spatial.select.layouts import TableLayout, read_tensors, statements_of, store_all
 from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
@@ -119,7 +120,9 @@ class Lowering:
     options: Options
     stored: dict[int, Stored]
     kept: frozenset[int]
-    indices: frozenset[int]
+    """The versions of state: what a statement does not write of them is still there."""
+    held: Mapping[int, tuple[int, int]]
+    """The ranges that readers of integers rely on, by tensor: indices, and what blocks hand on."""
     done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
     missing: list[tuple[int, g.Missing]] = field(default_factory=list[tuple[int, g.Missing]])
@@ -132,8 +135,7 @@ class Lowering:
         """The kind and section of a statement, or those of its parts; none, its reason listed, where it is refused."""
         kind = "unrecognized"
         try:
-            parts = parts_of(statement, self.stored, self.target)
-            templates, narrowed = self.selected(statement, parts)
+            parts, templates, narrowed = self.selected(statement)
             kind = templates[0].kind if len(parts) == 1 else "parts"
             sites = self.target if len(parts) == 1 else share(self.target, len(parts))
             bodies = [self.lowered(b, sites) for b in narrowed]
@@ -149,30 +151,34 @@ class Lowering:
             for body, template, part in zip(bodies, templates, parts, strict=True)
         ]
 
-    def selected(self, statement: g.Statement, parts: Sequence[g.Statement]) -> tuple[list[Template], list[Body]]:
-        """The templates of a statement's parts, and their bodies with the ranges proved of what they store.
+    def selected(self, statement: g.Statement) -> tuple[tuple[g.Statement, ...], list[Template], list[Body]]:
+        """The parts of a statement, the template of each, and their bodies with the ranges proved of what they store.
 
         Lanes that hang over the box may hold integers larger than any of the statement's; where that matters, for a
-        format or for an index, they are kept within bounds.
+        format or for a reader, they are kept within bounds.
         """
-        templates = [select(p, self.stored, self.target) for p in parts]
+        parts = parts_of(statement, self.stored, self.target)
         before = self.stored[statement.out]
+        held = self.held.get(statement.out) if statement.over is None else None
+        templates, narrowed = self.tried(statement, parts)
+        if held is None or _holds(held, self.stored[statement.out].range):
+            return parts, templates, narrowed
+        self.stored[statement.out] = before
+        parts = parts_of(held_to(statement, *held), self.stored, self.target)
+        return parts, *self.tried(statement, parts)
+
+    def tried(self, statement: g.Statement, parts: Sequence[g.Statement]) -> tuple[list[Template], list[Body]]:
+        """The templates of parts, and their bodies with ranges proved; with nothing but integers of the statement in
+        any lane where a format does not hold more."""
+        templates = [select(p, self.stored, self.target) for p in parts]
         try:
-            narrowed = self.narrowed(statement, [t.body for t in templates])
-            if statement.out not in self.indices or _holds(before.range, self.stored[statement.out].range):
-                return templates, narrowed
+            return templates, self.narrowed(statement, [t.body for t in templates])
         except Refused as first:
+            templates = [select(p, self.stored, self.target, bounded=True) for p in parts]
             try:
-                return self.bounded(statement, parts)
+                return templates, self.narrowed(statement, [t.body for t in templates])
             except Refused:
                 raise first from None
-        self.stored[statement.out] = before
-        return self.bounded(statement, parts)
-
-    def bounded(self, statement: g.Statement, parts: Sequence[g.Statement]) -> tuple[list[Template], list[Body]]:
-        """The same, nothing but integers of the statement anywhere."""
-        templates = [select(p, self.stored, self.target, bounded=True) for p in parts]
-        return templates, self.narrowed(statement, [t.body for t in templates])
 
     def lowered(self, template: Body, sites: Target) -> Body:
         """The template through the passes, planned for `sites`; once however often it occurs.
@@ -227,12 +233,6 @@ def _holds(outer: tuple[int, int] | None, inner: tuple[int, int] | None) -> bool
     return outer is None or inner is None or (outer[0] <= inner[0] and inner[1] <= outer[1])
 
 
-def _indices(graph: g.Graph) -> frozenset[int]:
-    """The tensors whose items are indices at run time."""
-    reads = [at for s in statements_of(graph) for at in (*(r.at for r in read_tensors(s)), *(p.pos for p in s.pieces))]
-    return frozenset(x.via.tensor for at in reads for x in at if x.via is not None)
-
-
 def _operand(bind: OperandBind) -> Operand:
     return Operand(bind.tensor, bind.origin.const, bind.origin.coef("b"), bind.slices, bind.mode)
 
@@ -259,7 +259,7 @@ def lower(
     number = len(numbers)
     put, stored = _staged(graph, tables, target)
     graph = put.graph
-    work = Lowering(target, options, stored, put.kept, _indices(graph))
+    work = Lowering(target, options, stored, put.kept, held_ranges(graph))
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
     made: list[tuple[int, int, str]] = []

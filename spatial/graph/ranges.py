@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from spatial.ir.affine import Affine
 from spatial.ir.graph import Acc, Block, Fn, Graph, Node, Num, Piece, Read, Reduction, Statement, Value, Var
 
 Range = tuple[int, int]
@@ -145,9 +146,30 @@ def remainder(value: Value) -> Remainder | None:
             return None
     if a == x:
         return Remainder(x, int(n), 0)
-    if isinstance(a, Var) and isinstance(x, Var) and (a.value - x.value).is_const:
-        return Remainder(x, int(n), (a.value - x.value).const)
-    return None
+    gap: dict[Value, int] = {}
+    shift = _add_terms(a, 1, gap) + _add_terms(x, -1, gap)
+    return None if any(gap.values()) else Remainder(x, int(n), shift)
+
+
+def _add_terms(value: Value, factor: int, to: dict[Value, int]) -> int:
+    """Adds the terms of `factor * value`, an integer, `to` those of a sum, and returns its constant."""
+    match value:
+        case Num(n, "int"):
+            return factor * int(n)
+        case Var(form):
+            for symbol, coef in form.terms:
+                atom = Var(Affine.sym(symbol))
+                to[atom] = to.get(atom, 0) + factor * coef
+            return factor * form.const
+        case Fn("add", (a, b)):
+            return _add_terms(a, factor, to) + _add_terms(b, factor, to)
+        case Fn("sub", (a, b)):
+            return _add_terms(a, factor, to) + _add_terms(b, -factor, to)
+        case Fn("mul", (a, Num(n, "int")) | (Num(n, "int"), a)):
+            return _add_terms(a, factor * int(n), to)
+        case _:
+            to[value] = to.get(value, 0) + factor
+            return 0
 
 
 def _reduction(r: Reduction, box: Mapping[str, Range], known: Mapping[int, Range], piece: Piece) -> Range | None:

@@ -17,7 +17,8 @@ of them. In reading order:
     repeats, stores          the choice between the two; writes of items and rows
     execute                  the language's statements
     reductions, rescaled     sums, products, maxima; sums kept relative to a running maximum
-    carries, inductions, combine, running, places, written, close_*    what a loop leaves in the variables it carries
+    carries, inductions, combine, prefixes, running, places, written, close_*
+                             what a loop leaves in the variables it carries
     units, hoist, joins      statements in the making: views, gathers, fills, joins
     regions                  reads that exist only where a branch is taken
     alike, lockstep, layers  layers written out, folded to the block of a loop over them

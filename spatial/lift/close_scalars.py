@@ -9,6 +9,7 @@ from spatial.lift import arith
 from spatial.lift.carries import ONCE, Carry, Closing
 from spatial.lift.combine import combined
 from spatial.lift.places import final_place, found_last, place_of
+from spatial.lift.prefixes import running_values
 from spatial.lift.reductions import Term, branch, match
 from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
@@ -59,6 +60,7 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
             if remembered is not None:
                 k.final = remembered
                 paired.add(id(k))
+    _take_running(c, [k for k in open_ if id(k) not in paired and id(k) not in relative], terms)
     _check_apart(open_, paired, terms, relative, c)
     for k in open_:
         assert isinstance(k.exit, Node) and isinstance(k.entry, Node)
@@ -74,6 +76,21 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
         elif k.start not in k.exit.free:
             k.final = _last(k, c)
         k.closed = True
+
+
+def _take_running(c: Closing, users: Sequence[Carry], terms: dict[int, Term]) -> None:
+    """Replaces running values of other variables in what an iteration gives to `users`."""
+    parts = {id(k): (t.value, *t.guards) if (t := terms.get(id(k))) is not None else (k.exit,) for k in users}
+    running = running_values(c, [n for nodes in parts.values() for n in nodes if isinstance(n, Node)])
+    for k in users:
+        term = terms.get(id(k))
+        if isinstance(k.start, Sym) and k.start in c.running:
+            continue
+        if term is not None:
+            guards = tuple(running.node(g) for g in term.guards)
+            terms[id(k)] = replace(term, value=running.node(term.value), guards=guards)
+        elif isinstance(k.exit, Node) and k.start not in k.exit.free:
+            k.exit = running.node(k.exit)
 
 
 def _begin(open_: Sequence[Carry], v: Sym) -> set[int]:
@@ -159,7 +176,7 @@ def _check_apart(
                 k.span,
                 binder=k.cell.name,
             )
-            problem.carried = True
+            problem.carried = problem.numbers = True
             raise problem
     for other in c.carries:
         value = other.final if other.closed else other.exit
@@ -167,7 +184,7 @@ def _check_apart(
             name = next(o.cell.name for o in open_ if o.start in value.tensor.free)
             raise NotLifted(
                 f'"{other.cell.name}" takes a running value of "{name}" in every iteration: a recurrence',
-                "compute each item by a sum of its own",
+                "compute each item by a loop of its own",
                 other.span,
                 binder=other.cell.name,
             )

@@ -9,6 +9,7 @@ from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
+from spatial.lift.prefixes import running_values
 from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import rescaled_total
@@ -32,7 +33,7 @@ from spatial.lift.values import (
 )
 from spatial.lift.walk import reads_below
 from spatial.lift.writes import put
-from spatial.lift.written import Written, chain, flat, hits, nodes_of, recurrence, rooted, version, written_by
+from spatial.lift.written import Written, chain, flat, hits, nodes_of, recurrence, relative, rooted, version, written_by
 
 
 def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
@@ -41,12 +42,14 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
     starts = frozenset(k.start for k in open_ if isinstance(k.start, Start))
     written: list[Written] = []
     anew: list[Carry] = []
+    running = running_values(c, [k.exit.tensor for k in open_ if isinstance(k.exit, Seq)])
     for k in open_:
         assert isinstance(k.exit, Seq) and isinstance(k.start, Start)
         exit = whole_of(k.exit, k.order, k.span)
         if isinstance(exit, Made) and exit.base is None and k.start in exit.free and exit.dims == k.start.dims:
             # Every item rewritten from what it was: still a write in place.
             exit = Made(exit.name, exit.dims or (), k.start, exit.pieces, exit.order, exit.origin, exit.length)
+        exit = _with_running(exit, k.start, running, c)
         k.exit = Seq(exit)
         if isinstance(exit, Made) and rooted(exit, starts) is k.start:
             written.append(written_by(k, k.start, flat(exit), c))
@@ -60,6 +63,17 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
         w.carry.final = Seq(w.new)
         w.carry.closed = True
     return reads
+
+
+def _with_running(exit: Tensor, start: Start, running: Substitution, c: Closing) -> Tensor:
+    """What an iteration leaves, running values of other variables as reductions of their own; sums kept relative to a
+    running maximum keep that."""
+    if not exit.free & running.touched:
+        return exit
+    if not isinstance(exit, Made) or exit.base is not start or exit.length is not None:
+        return running.tensor(exit)
+    pieces = tuple(p if relative(p, start, c) else running.piece(p) for p in exit.pieces)
+    return Made(exit.name, exit.dims or (), exit.base, pieces, exit.order, exit.origin)
 
 
 def _overlap(k: Carry, c: Closing) -> NotLifted:
@@ -194,9 +208,7 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
     pos = tuple(change.node(i) for i in p.pos)
     guards = tuple(change.node(g) for g in p.guards)
     value = change.node(p.value)
-    length = w.start.length
-    own = frozenset((w.start, length)) if isinstance(length, Sym) and length.carried else frozenset((w.start,))
-    if own & free_of((value, *pos)):
+    if w.start in free_of((value, *pos)):
         raise recurrence(w)
     growing = bool(w.carry.growth)
     if not growing and not any(c.v in i.free for i in pos):

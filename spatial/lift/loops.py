@@ -21,6 +21,10 @@ WRITTEN_OUT = 64
 """Iterations of loops within blocks, or around them, that are written out one after the other."""
 
 
+STEPS = 64
+"""Steps of recurrences of numbers, loops within loops counted together, that one iteration of a nest may take."""
+
+
 class Runner(Protocol):
     """Who executes statements, as far as loops need one."""
 
@@ -70,12 +74,35 @@ def write_out(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
             "write one loop over the iterations of both",
             loop.span,
         )
+    _iterate(ex, loop, scope, trip)
+
+
+def _iterate(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
     for n in range(trip):
         inner = Scope(outer=scope)
         if loop.name:
             inner.names[loop.name] = Cell(loop.name, item_value(ex, loop, integer(n)))
         if ex.body(loop.body, inner) is not None:
             raise NotLifted("a function returns from inside a loop", "return after the loop", loop.span)
+
+
+def steps_of(ex: Runner, loop: Loop, problem: NotLifted) -> int:
+    """How many steps a loop in another one takes that `problem` keeps from being a nest: it hands numbers on, and its
+    few steps make one expression. 0 if it is no such loop."""
+    trip, inside = int_constant(loop.trip), ex.m.nest_depth or ex.m.single
+    stepwise = problem.numbers and inside and trip is not None and trip * ex.m.steps <= STEPS
+    return trip if stepwise and trip is not None else 0
+
+
+def take_steps(ex: Runner, loop: Loop, scope: Scope, steps: int) -> None:
+    """Runs the iterations of a recurrence of numbers one after the other."""
+    m = ex.m
+    before = m.steps
+    m.steps = before * steps
+    try:
+        _iterate(ex, loop, scope, steps)
+    finally:
+        m.steps = before
 
 
 def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:

@@ -86,6 +86,10 @@ class Machine:
     block_depth: int = 0
     written_out: int = 0
     """Loops that would be blocks are executed iteration by iteration."""
+    single: int = 0
+    """Loops of one iteration around, which are no nests."""
+    steps: int = 1
+    """How often the loops around that are recurrences of numbers are taken step by step."""
     discovering: bool = False
     survey: Survey | None = None
     """Set where refused statements are stepped over."""
@@ -272,7 +276,8 @@ class Machine:
         if isinstance(tensor, Made) or tensor.name not in self.facts.tables:
             return None
         source = self.sources.get(tensor.name)
-        return source if source is not None and len(source.dims or ()) > 1 else None
+        rank = len(source.dims or ()) if source is not None else 0
+        return source if rank > 1 and len(tensor.dims or ()) == rank else None  # else a row under the table's name
 
     def step(self, value: Seq, index: Node, span: Span) -> Value:
         """`item (index + 1) of value`, index counted from 0."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from spatial.lift.blocks import run_block
-from spatial.lift.loops import Loop, Runner, assigned_cells, write_out
+from spatial.lift.loops import Loop, Runner, assigned_cells, steps_of, take_steps, write_out
 from spatial.lift.machine import Mark
 from spatial.lift.nests import run_nest
 from spatial.lift.state import Cell, NotLifted, Poison, Scope
@@ -30,6 +30,12 @@ def run_surveyed(ex: Runner, loop: Loop, scope: Scope, extent: int) -> None:
     _settle(ex, survey, loop, scope, nest)
     as_nest = _roots(survey.since(count))
     trip = int_constant(loop.trip)
+    steps = max((steps_of(ex, loop, n.problem) for n in as_nest), default=0)
+    if steps:
+        m.undo(mark)
+        survey.restore(count)
+        _settle(ex, survey, loop, scope, lambda: take_steps(ex, loop, scope, steps))
+        return
     if not as_nest or trip is None or m.nest_depth:
         return
     m.undo(mark)

@@ -10,7 +10,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from spatial.lift import arith
-from spatial.lift.values import Fold, Lin, Node, Op, combine, fold, integer, linear, parts, raw_op
+from spatial.lift.values import (
+    ONE,
+    TRUE,
+    ZERO,
+    Fold,
+    Lin,
+    Node,
+    Op,
+    combine,
+    fold,
+    integer,
+    linear,
+    parts,
+    raw_op,
+)
 from spatial.lift.walk import children
 
 
@@ -82,7 +96,7 @@ def conjuncts(guards: Iterable[Node]) -> frozenset[Node]:
 def _sum(exit: Node, start: Node) -> Term | None:
     parted = branch(exit)
     if parted is not None:
-        return _guarded(parted, start, _sum)
+        return _guarded(parted, start, _sum) or _either(parted, start, _sum)
     if exit.kind == "int":
         _, terms = parts(exit)
         if dict(terms).get(start) != 1:
@@ -121,7 +135,7 @@ def negative(a: Node) -> Node:
 def _product(exit: Node, start: Node) -> Term | None:
     parted = branch(exit)
     if parted is not None:
-        return _guarded(parted, start, _product)
+        return _guarded(parted, start, _product) or _either(parted, start, _product)
     match exit:
         case Lin(const=0, terms=((atom, factor),)) if atom is start:
             return Term("product", integer(factor))
@@ -147,6 +161,40 @@ def _guarded(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node
     return None
 
 
+_NEUTRAL = {"sum": ZERO, "product": ONE}
+
+
+def _either(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
+    """Both branches have a part of their own: one part, which the condition chooses."""
+    condition, a, b = parted
+    one, other = inner(a, start), inner(b, start)
+    if one is None or other is None or one.op != other.op:
+        return None
+    if one.value is other.value:
+        taken = arith.both(condition, _all(one.guards))
+        otherwise = arith.both(arith.negate(condition), _all(other.guards))
+        return Term(one.op, one.value, (arith.either(taken, otherwise),))
+    if one.op not in _NEUTRAL and (one.guards or other.guards):
+        return None  # a part that is not there is the neutral one, which a maximum has none of
+    return Term(one.op, arith.select(condition, _unguarded(one), _unguarded(other)))
+
+
+def _all(guards: Iterable[Node]) -> Node:
+    condition: Node = TRUE
+    for g in guards:
+        condition = arith.both(condition, g)
+    return condition
+
+
+def _unguarded(term: Term) -> Node:
+    """The part of a sum or product, neutral where the guards do not hold."""
+    if not term.guards:
+        return term.value
+    neutral = _NEUTRAL[term.op]
+    other = arith.to_float(neutral) if term.value.kind == "float" else neutral
+    return arith.select(_all(term.guards), term.value, other)
+
+
 def _extreme(exit: Node, start: Node) -> Term | None:
     match exit:
         case Op(fn=("max" | "min") as fn, args=(a, b)):
@@ -155,8 +203,9 @@ def _extreme(exit: Node, start: Node) -> Term | None:
                     return Term(fn, other)
                 if start.free <= one.free:
                     inner = _extreme(one, start)
-                    if inner is not None and inner.op == fn and inner.test is None and not inner.guards and inner.sure:
-                        return Term(fn, arith.extreme(fn, inner.value, other))
+                    if inner is not None and inner.op == fn and inner.test is None and inner.sure:
+                        both = arith.extreme(fn, inner.value, other)
+                        return Term(fn, arith.select(_all(inner.guards), both, other))
             return None
         case Fold(op=("max" | "min") as op, arg=None, init=first) if first is start:
             terms = fold(op, exit.vars, exit.guards, exit.value, exit.order, exit.origin)
@@ -167,6 +216,9 @@ def _extreme(exit: Node, start: Node) -> Term | None:
     if parted is None:
         return None
     c, a, b = parted
+    chosen = _either(parted, start, _called) if start not in (a, b) else None
+    if chosen is not None:
+        return chosen
     for condition, taken, kept in ((c, a, b), (arith.negate(c), b, a)):
         if kept is start:
             order = compares(condition, start, taken)
@@ -184,6 +236,12 @@ def _extreme(exit: Node, start: Node) -> Term | None:
             if found is not None:
                 return replace(found, guards=(condition, *found.guards))
     return None
+
+
+def _called(exit: Node, start: Node) -> Term | None:
+    """A maximum or minimum that is no comparison: both branches' parts may then be one."""
+    found = _extreme(exit, start)
+    return found if found is not None and found.test is None and found.sure else None
 
 
 def compares(condition: Node, start: Node, value: Node) -> int | None:

@@ -2,7 +2,8 @@
 
 A `While` that counts is a `Repeat`; a loop that is no nest, outermost and of known length, is a block. Of two such
 loops, one inside the other, one is written out, both if they are short; a loop of one iteration always is. An attempt
-that fails is undone from the journal.
+that fails is undone from the journal. Within another loop, a short recurrence of numbers is taken step by
+step.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from spatial.lift.arith import extreme
 from spatial.lift.blocks import run_block
 from spatial.lift.bounds import bounds
-from spatial.lift.loops import WRITTEN_OUT, Loop, Runner, write_out
+from spatial.lift.loops import WRITTEN_OUT, Loop, Runner, steps_of, take_steps, write_out
 from spatial.lift.machine import rangeless
 from spatial.lift.nests import run_nest
 from spatial.lift.partly import block_tells, run_surveyed
@@ -68,7 +69,11 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
     if high is not None and high <= 0:
         return
     if int_constant(loop.trip) == 1:
-        write_out(ex, loop, scope, 1)
+        m.single += 1
+        try:
+            write_out(ex, loop, scope, 1)
+        finally:
+            m.single -= 1
         return
     if high is None:
         if not m.discovering:
@@ -101,11 +106,11 @@ def _choose(ex: Runner, loop: Loop, scope: Scope, high: int) -> None:
     """Runs a loop of at most `high` iterations as a nest, else as a block or written out."""
     m = ex.m
     if m.nest_depth:
-        run_nest(ex, loop, scope, high)
+        _run_within(ex, loop, scope, high)
         return
     mark = m.mark()
     try:
-        run_nest(ex, loop, scope, high)
+        _run_within(ex, loop, scope, high)
     except NotLifted as problem:
         if problem.final or problem.silent:
             raise
@@ -121,6 +126,22 @@ def _choose(ex: Runner, loop: Loop, scope: Scope, high: int) -> None:
             raise
         else:
             _run_blocks(ex, loop, scope, trip, problem)
+
+
+def _run_within(ex: Runner, loop: Loop, scope: Scope, high: int) -> None:
+    """Runs a loop as a nest, or step by step where it is a short recurrence of numbers in another loop."""
+    mark = ex.m.mark()
+    try:
+        run_nest(ex, loop, scope, high)
+    except NotLifted as problem:
+        steps = steps_of(ex, loop, problem)
+        if not steps:
+            raise
+        ex.m.undo(mark)
+        try:
+            take_steps(ex, loop, scope, steps)
+        except NotLifted as other:
+            raise (other if other.final or other.number is not None else problem) from None
 
 
 def _within(ex: Runner, loop: Loop, scope: Scope, trip: int, problem: NotLifted) -> int:

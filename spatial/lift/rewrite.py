@@ -30,13 +30,17 @@ from spatial.lift.values import (
 
 
 class Substitution:
-    """Replaces symbols by nodes and tensors by tensors (`tensors`), and whole reads by nodes (`reads`)."""
+    """Replaces symbols by nodes and tensors by tensors (`tensors`), and whole reads by nodes (`reads`).
+
+    `wholes`: expressions of such symbols that are replaced as they stand, before what they are made of.
+    """
 
     def __init__(
         self,
         nodes: Mapping[Sym, Node],
         tensors: Mapping[Tensor, Tensor] | None = None,
         reads: Mapping[Get, Node] | None = None,
+        wholes: Mapping[Node, Node] | None = None,
     ) -> None:
         self.nodes, self.tensors, self.reads = nodes, tensors or {}, reads or {}
         touched: set[Symbol] = set(nodes)
@@ -45,7 +49,7 @@ class Substitution:
         for r in self.reads:
             touched |= r.free
         self.touched = frozenset(touched)
-        self.memo: dict[Node, Node] = {}
+        self.memo: dict[Node, Node] = dict(wholes or {})
         self.tensor_memo: dict[Tensor, Tensor] = {}
 
     def node(self, node: Node) -> Node:

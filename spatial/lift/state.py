@@ -32,6 +32,8 @@ class NotLifted(Exception):
         """The statement is not at fault: what it reads is not lifted."""
         self.carried = False
         """The loop is no nest because of what it carries; as a block it may yet lift."""
+        self.numbers = False
+        """What is carried so are numbers: a few iterations may be taken one after the other."""
         self.index: Node | None = None
         """The index, from 0, that is not proved in range."""
         self.of = ""

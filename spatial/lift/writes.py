@@ -108,6 +108,10 @@ def guarded(condition: Node, a: Seq, b: Seq, before: Seq, order: int, span: Span
     if a.tensor.length is not base.length or a.dims != base.dims:
         return _grown_alike(condition, a.tensor, b.tensor, first, second, order, span)
     result = base
+    for piece in (both := _chosen(condition, first, second) or []):
+        result = put(result, piece, order, span, name, known)
+    if both:
+        return Seq(result)
     for writes, guard in ((first, condition), (second, arith.negate(condition))):
         for piece in writes:
             guards = tuple(g for g in (guard, *piece.guards) if decided(g) is not True)
@@ -119,18 +123,27 @@ def _grown_alike(
     condition: Node, a: Tensor, b: Tensor, first: list[Piece], second: list[Piece], order: int, span: Span
 ) -> Seq | None:
     """Both branches pushed the same number of items: each item is one or the other."""
-    if not isinstance(a, Made) or len(first) != len(second):
+    both = _chosen(condition, first, second)
+    if not isinstance(a, Made) or both is None:
         return None
-    chosen: dict[Piece, Piece] = {}
+    chosen = dict(zip(first, both, strict=True))
+    pieces = tuple(chosen.get(p, p) for p in a.pieces)
+    return Seq(Made(a.name, a.dims or (), a.base, pieces, order, span, a.length))
+
+
+def _chosen(condition: Node, first: list[Piece], second: list[Piece]) -> list[Piece] | None:
+    """The writes of two branches that write the same places in the same order, each value one or the other."""
+    if len(first) != len(second):
+        return None
+    chosen: list[Piece] = []
     for p, q in zip(first, second, strict=True):
         change = Substitution(dict(zip(q.vars, p.vars, strict=False)))
         extents = [v.extent for v in p.vars] == [v.extent for v in q.vars]
         if not extents or tuple(change.node(i) for i in q.pos) != tuple(p.pos) or p.guards or q.guards:
             return None
         value = arith.select(condition, p.value, change.node(q.value))
-        chosen[p] = Piece(p.vars, (), p.pos, value)
-    pieces = tuple(chosen.get(p, p) for p in a.pieces)
-    return Seq(Made(a.name, a.dims or (), a.base, pieces, order, span, a.length))
+        chosen.append(Piece(p.vars, (), p.pos, value))
+    return chosen
 
 
 def _writes(tensor: Tensor, base: Tensor) -> list[Piece] | None:

@@ -80,6 +80,13 @@ def written_by(k: Carry, start: Start, exit: Made, c: Closing) -> Written:
     return w
 
 
+def relative(p: Piece, start: Start, c: Closing) -> bool:
+    """Whether a piece keeps a sum relative to a running maximum of the loop."""
+    own = get(start, p.pos)
+    opened = _opened(p, start)
+    return bool(c.running.keys() & opened.value.free) and part_of(c, _all_of(opened, own), own) is not None
+
+
 def _opened(p: Piece, start: Start) -> Piece:
     """The piece, what it reads at its own place of versions made on the way (by an inner loop, by a branch) looked
     through."""

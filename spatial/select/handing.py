@@ -7,16 +7,20 @@ before it begins a block, or is handed on.
     block: begins with a, hands on t        ->      c = a;  block: begins with c, hands on t
     block: s' = f(s) over s, hands on s'    ->      block: s' = f(s) over s;  c = s', hands on c
 
+An integer that is handed on, or is an index, is proved to lie in some range, and its readers rely on that. Lanes of its
+memory beyond its elements may compute something else, of zeros; then the values are held to the range.
+
 Knows no layout, no section and no target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from spatial.graph.settle import in_place
-from spatial.ir.graph import Block, Carried, Graph, Node, Statement
+from spatial.ir.graph import Block, Carried, Fn, Graph, Node, Num, Statement, Value
+from spatial.select.pieces import piece_reads
 from spatial.select.temporaries import Temporaries
 
 Owner = tuple[int, int]
@@ -78,3 +82,38 @@ def _apart(block: Block, number: int, tables: frozenset[int], work: Temporaries)
     owners = tuple((number, min(k, len(block.body) - 1)) for k in range(len(body)))
     copied: list[Owned] = [(s, owners[:1]) for s in before.values()]
     return [*copied, (replace(block, body=body, carried=carried), owners)]
+
+
+def held_ranges(graph: Graph) -> dict[int, tuple[int, int]]:
+    """Of the integers that blocks begin with and hand on, and of indices, by tensor: the values that are taken for
+    granted of them."""
+    found: dict[int, tuple[int, int]] = {}
+    for c in (c for node in graph.nodes if isinstance(node, Block) for c in node.carried):
+        held = graph.tensors[c.inner].range
+        if graph.tensors[c.inner].kind == "int" and held is not None:
+            for n in (c.initial, c.made):
+                low, high = found.get(n, held)
+                found[n] = max(low, held[0]), min(high, held[1])
+    for n in _indices(graph):
+        held = graph.tensors[n].range
+        if held is not None:
+            found.setdefault(n, held)
+    return found
+
+
+def _indices(graph: Graph) -> Iterator[int]:
+    """The tensors whose elements are indices of accesses."""
+    for s in (s for node in graph.nodes for s in (node.body if isinstance(node, Block) else (node,))):
+        for p in s.pieces:
+            places = [*p.pos, *(at for r in piece_reads(p) for at in r.at)]
+            yield from (at.via.tensor for at in places if at.via is not None)
+
+
+def held_to(statement: Statement, low: int, high: int) -> Statement:
+    """The statement with its values, which are known to lie so, held between `low` and `high` in every lane: what
+    lanes that hold no element compute from nothing need not."""
+
+    def held(value: Value) -> Value:
+        return Fn("min", (Fn("max", (value, Num(low, "int")), "int"), Num(high, "int")), "int")
+
+    return replace(statement, pieces=tuple(replace(p, value=held(p.value)) for p in statement.pieces))

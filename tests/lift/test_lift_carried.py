@@ -96,6 +96,29 @@ def test_a_block_carries_numbers_beside_its_sequences(name: str) -> None:
     held(BLOCKS[name])
 
 
+ROW = """## Main
+Let y be item (item 1 of count) of square.
+Repeat for l from 1 to m:
+    Let next be a new Seq of Float.
+    Repeat for j from 1 to n:
+        Let total be 0.0.
+        Repeat for i from 1 to n:
+            Set total to total + item i of (item j of square) * item i of y.
+        Push total to next.
+    Set y to next.
+"""
+
+
+@pytest.mark.parametrize("row", ["item (item 1 of count) of square", "copy of item 2 of square"])
+def test_a_row_of_a_table_may_begin_a_block(row: str) -> None:
+    facts = Facts({"n": 4, "m": 3}, {"square": Table((4, 4), "float"), "count": Table((1,), "int", (1, 4))})
+    source = ROW.replace("item (item 1 of count) of square", row)
+    graph = graph_of(source, facts)
+    assert any(isinstance(n, Block) for n in graph.nodes)
+    for count in (1, 4):
+        agree(source, facts, {"square": floats(count, 4, 4), "count": np.array([count])}, graph=graph)
+
+
 def test_numbers_alone_are_no_block() -> None:
     source = "## Main\nLet y be 1.0.\nRepeat for l from 1 to m:\n    Set y to y * 0.5 + item l of x.\n"
     (missing,) = lifted(source, FACTS).missing

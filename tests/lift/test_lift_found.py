@@ -21,6 +21,34 @@ FACTS = Facts(
 )
 
 LIFTED = {
+    "both branches set the same item, columns outside": """## Main
+Let twice be a new Seq of (Seq of Float).
+Repeat for i from 1 to n:
+    Let row be a new Seq of Float.
+    Repeat for j from 1 to m:
+        Push item j of (item i of grid) * 2.0 to row.
+    Push row to twice.
+Let y be n copies of (m copies of 0.0).
+Repeat for j from 1 to m:
+    Repeat for i from 1 to n:
+        If item i of x > item j of (item i of grid):
+            Set y[i][j] to item i of x.
+        Otherwise:
+            Set y[i][j] to twice[i][j].
+""",
+    "items of a sequence of run-time length, set and read on": """## To native exp (x: Float) -> Float
+## Main
+Let y be a new Seq of Float.
+Repeat for p from 1 to n:
+    Let shares be a new Seq of Float.
+    Repeat for t from 1 to p:
+        Push item t of x * 0.5 to shares.
+    Let whole be 0.0.
+    Repeat for t from 1 to p:
+        Set item t of shares to exp(item t of shares).
+        Set whole to whole + item t of shares.
+    Push whole to y.
+""",
     "a While until a comparison no longer fails": """## Main
 Let y be 0.0.
 Let i be n.

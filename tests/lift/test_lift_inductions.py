@@ -53,6 +53,9 @@ FORMS = {
     "a sign": carried("1.0", "k * item i of x", "Set k to 0.0 - k."),
     "an Int sign": carried("1", "k * item i of q", "Set k to 0 - k.", "Int"),
     "one of two places": carried("1", "item k of x", "Set k to 3 - k."),
+    "tenths, which round": carried("0.0", "k", "Set k to k + 0.1."),
+    "powers that round": carried("1.0", "k", "Set k to k * 0.1."),
+    "a step that is data": carried("0", "k", "Set k to k + item i of q.", "Int"),
     "halves": carried("1.0", "k * item i of x", "Set k to k * 0.5."),
     "steps of a half": carried("0.0", "k * item i of x", "Set k to k + 0.5."),
     "the item before": carried("0.0", "item i of x - k", "Set k to item i of x."),
@@ -157,12 +160,9 @@ def test_a_sum_set_back_at_the_end_is_the_sum_that_starts_anew() -> None:
 
 REFUSED = {
     "a decay": carried("1.0", "k", "Set k to k * 0.5 + item i of x."),
-    "tenths, which round": carried("0.0", "k", "Set k to k + 0.1."),
-    "powers that round": carried("1.0", "k", "Set k to k * 0.1."),
     "two that chase each other": carried("0", "k", "Let c be a + k.\n    Set k to a.\n    Set a to c.", "Int").replace(
         "Let k", "Let a be 1.\nLet k"
     ),
-    "a step that is data": carried("0", "k", "Set k to k + item i of q.", "Int"),
     "a swing that does not come back": carried("2.0", "k", "Set k to 1.0 - 0.5 * k."),
     "a sum set back to something else": RESET["a sum"].replace("Set s to 0.0.", "Set s to 0.5 * s."),
     "a counter set back by what it was": RESET["a counter"].replace("    Set c to 1.", "    Set c to c - n."),

@@ -311,7 +311,7 @@ Repeat for i from 1 to n:
 REFUSED = {
     "the best of other items": BEST.replace("Set best to item i of x", "Set best to item i of z"),
     "a margin": BEST.replace("> best:", "> best + 0.5:"),
-    "a place that grows": BEST.replace("Set y to i.", "Set y to y + i."),
+    "a place that doubles": BEST.replace("Set y to i.", "Set y to 2 * y + i."),
     "a place under more than the best": BEST.replace(
         "        Set y to i.", "        If y > 1:\n            Set y to i."
     ),

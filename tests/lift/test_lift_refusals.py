@@ -35,15 +35,16 @@ Repeat for i from 1 to n:
         4,
         "what it was in the iteration before",
     ),
-    "a running sum": (
+    "a running place": (
         """## Main
-Let y be a new Seq of Float.
-Let s be 0.0.
+Let y be a new Seq of Int.
+Let s be 1.
 Repeat for i from 1 to n:
-    Set s to s + item i of x.
+    If item i of x > item s of x:
+        Set s to i.
     Push s to y.
 """,
-        6,
+        7,
         'running value of "s"',
     ),
     "two scalars that chase each other": (

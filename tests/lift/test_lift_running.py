@@ -311,7 +311,7 @@ NEAR = {
     "the factor upside down": (PLAIN, "exp(best - next)", "exp(next - best)"),
     "a weight that knows the maximum": (PLAIN, "+ exp(u - next)", "+ best * exp(u - next)"),
     "a weight that knows the sum": (PLAIN, "+ exp(u - next)", "+ y * exp(u - next)"),
-    "not rescaled": (PLAIN, "y * exp(best - next)", "y"),
+    "not rescaled, and subtracted from": (PLAIN, "y * exp(best - next)", "1.0 - y"),
     "a term beside the old maximum": (PLAIN, "+ exp(u - next)", "+ exp(u - best)"),
     "a term beside another maximum": (PLAIN, "+ exp(u - next)", "+ exp(u - item 1 of x)"),
     "a minimum": (PLAIN, "max(best, u)", "min(best, u)"),

@@ -17,7 +17,6 @@ UNLIKE = _by_name(
         "a row that is searched for is not the row at its place": ("updates: a row, searched for",),
         "a selection is not brought to one condition and one order of its branches": (
             "elementwise: a branch, over a copy",
-            "prefix_masks: a lower triangle, columns outside",
             "prefix_masks: a lower triangle, the rest masked",
             "prefix_masks: zeros past a run-time prefix, a function",
             "prefix_masks: zeros past a run-time prefix, the branches exchanged",
@@ -64,10 +63,7 @@ UNLIKE = _by_name(
             "reductions: all items, rows first",
         ),
         "statements that are gathers of one kind are not in one order": ("rotary: neighbours, rows of angles hoisted",),
-        "what a branch cuts is not always what two loops write": (
-            "elementwise: a branch, products before",
-            "rotary: halves, by a guard",
-        ),
+        "what a branch cuts is not always what two loops write": ("rotary: halves, by a guard",),
         "what a guard says is not what a bound says": (
             "convolution_1d: padded by guards, a masked item",
             "convolution_1d: padded by guards, both in one",
@@ -91,6 +87,7 @@ UNLIKE = _by_name(
             "attention_prefill: the group by a floor, the whole kept beside",
             "layernorm: a residual inside, added where it is read",
             "layernorm: a residual inside, one nest",
+            "attention_prefill: exponentials stored",
             "layernorm: distances of all rows stored",
             "layernorm: distances stored",
             "layernorm: in place, step by step",
