@@ -14,7 +14,6 @@ from dataclasses import replace
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
 from spatial.lift.carries import ONCE, Carry, Closing
-from spatial.lift.changes import pushed_names
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.inductions import close_inductions
@@ -59,7 +58,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     trip = integer(extent) if loop.parts else loop.trip
     guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
     steps = {name: step * (loop.parts or 1) for name, step in inductions(ex, loop.body, scope, loop.name).items()}
-    pushed = {scope.find(n) or m.globals.find(n) for n in pushed_names(loop.body, m.program)}
+    pushed = {scope.find(n) or m.globals.find(n) for n in m.changes.pushed_names(loop.body)}
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
