@@ -13,9 +13,7 @@ class Changes:
     """What each statement of a program may change, told once: loops ask for their bodies again and again."""
 
     program: syntax.Program
-    assigned: dict[int, tuple[syntax.Stmt, list[str]]] = field(
-        default_factory=dict[int, tuple[syntax.Stmt, list[str]]]
-    )
+    assigned: dict[int, tuple[syntax.Stmt, list[str]]] = field(default_factory=dict[int, tuple[syntax.Stmt, list[str]]])
     """By identity; the statement is kept, so that no other takes its place."""
     pushed: dict[int, tuple[syntax.Stmt, set[str]]] = field(default_factory=dict[int, tuple[syntax.Stmt, set[str]]])
 

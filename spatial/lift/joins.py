@@ -18,7 +18,6 @@ from spatial.lift.units import Mapper, Unit, Units
 from spatial.lift.values import Fold, Get, Node, Piece, Sym, Tensor, get
 from spatial.lift.walk import children, levels
 
-
 _DEEPEST = 96
 """Levels of an expression that joining makes at most: a longer chain of maps stays several statements."""
 
