@@ -272,6 +272,8 @@ def apply(fn: str, args: list[Held], kind: str, unit: float) -> Held:
             return Held(np.where(c.value, x.value, y.value), np.where(c.value, x.error, y.error))
         if fn == "float":
             return Held(values[0].astype(np.float64), unit * np.abs(values[0]).astype(np.float64))
+        if fn == "floordiv" and kind == "float":
+            return Held.exact(np.floor(values[0] / values[1]))
         if fn in _EXACT:
             return Held.exact(_EXACT[fn](*values))
         if fn in _CHOICES:

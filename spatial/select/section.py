@@ -15,7 +15,7 @@ def select(statement: Statement, stored: dict[int, Stored], target: Target) -> T
     """The section template of one statement.
 
     A sum of products goes to the matrix datapath where its accesses and formats fit there, else to the elementwise one
-    as a plain reduction. Raises `Misfit` with the reasons of every family that was tried.
+    as a plain reduction. Raises `Misfit` with the reasons of every family that was tried, each once.
     """
     if not any(p.accs for p in statement.pieces):
         return map_template(statement, stored, target)
@@ -27,4 +27,4 @@ def select(statement: Statement, stored: dict[int, Stored], target: Target) -> T
         try:
             return reduction_template(statement, stored, target)
         except Misfit as second:
-            raise Misfit((*first.problems, *second.problems)) from second
+            raise Misfit(tuple(dict.fromkeys((*first.problems, *second.problems)))) from second
