@@ -221,7 +221,8 @@ def _fold(op: str, value: Array, error: Array, live: Array, axes: tuple[int, ...
 
 def _away(x: Array) -> Array:
     """Rounded to whole numbers, halves away from zero."""
-    return np.trunc(x + np.copysign(0.5, x))
+    whole = np.trunc(x)
+    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
 
 
 def _trunc(a: Array, b: Array) -> Array:
