@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Refused, SpatialError, Unsupported, counted
 from spatial.graph.describe import carried_state, state_order
-from spatial.graph.settle import settle
+from spatial.graph.settle import settle, steps_of_state
 from spatial.ir import graph as g
 from spatial.ir.body import Body
 from spatial.ir.program import Program, Tensor
@@ -23,6 +23,7 @@ from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
 from spatial.select.emit import OperandBind, Template
+from spatial.select.filling import filled
 from spatial.select.handing import held_ranges, held_to
 from spatial.select.layouts import TableLayout, store_all
 from spatial.select.parts import parts_of, share
@@ -119,7 +120,8 @@ class Lowering:
     target: Target
     options: Options
     stored: dict[int, Stored]
-    tables: frozenset[str]
+    state: frozenset[int]
+    """The tensors written over one another that are a state's."""
     handed: Mapping[int, tuple[int, int]]
     """The ranges that readers of what blocks hand on rely on, by tensor."""
     done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
@@ -183,11 +185,11 @@ class Lowering:
         """The templates of all parts with what they are together proved to store into an integer tensor declared, for
         them and later sections."""
         stored = self.stored[statement.out]
-        if statement.over is not None and stored.name not in self.tables:
+        if statement.over is not None and statement.out not in self.state:
             raise Refused(
-                "a tensor that is no table of the deployment is written in part",
+                "a tensor that is no state is written in part, and several writes may meet",
                 "what a program makes is stored whole; only state keeps what is not written",
-                "declare it as state, or make the whole tensor anew",
+                "declare it as state, or compute each item from what is written to it",
             )
         if not stored.is_int:
             return bodies
@@ -232,13 +234,12 @@ def lower(
     if lifted_graph is None:
         nothing = ProgramLowering(None, lifted.statements, 0, 0, lifted.missing, (), ())
         return replace(nothing, depending=lifted.depending)
-    graph = settle(lifted_graph)
+    graph = filled(settle(lifted_graph))
     numbers = {owner: number for number, owner in enumerate(_owners(graph))}
     number = len(numbers)
     put = staged(graph)
     graph = put.graph
-    state = frozenset(name for name, _, _ in graph.state)
-    work = Lowering(target, options, store_all(graph, tables, target), state, held_ranges(graph))
+    work = Lowering(target, options, store_all(graph, tables, target), steps_of_state(graph), held_ranges(graph))
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
     made: list[tuple[int, int, str]] = []
@@ -267,6 +268,9 @@ def lower(
                 raise
             missing = (g.Missing(number, "", "compose", str(e.problems[0].what)),)
     fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill")
+    if program is not None:
+        read = {t.name for t in program.tensors}
+        fills = tuple(f for f in fills if f[0] in read)
     return ProgramLowering(
         program,
         lifted.statements,

@@ -52,6 +52,17 @@ def versions(graph: Graph) -> dict[int, int]:
     return after
 
 
+def steps_of_state(graph: Graph) -> frozenset[int]:
+    """The tensors that each state is on its way from its beginning to its end, where it is settled."""
+    before, found = _before(graph), set[int]()
+    for _, start, end in graph.state:
+        at = end
+        while at != start and at in before:
+            found.add(at)
+            at = before[at]
+    return frozenset(found)
+
+
 def in_place(block: Block, carried: Carried) -> bool:
     """Whether the block writes a carried tensor over what it was, rather than making another."""
     over = {s.out: s.over for s in block.body}

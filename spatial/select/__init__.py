@@ -8,6 +8,7 @@
     reductions  templates of row reductions and arg-max
     products    templates of products, plain and over Q8_0 planes
     section     which template a statement gets; what refuses
+    filling     writes over what the program made, made whole
     handing     what blocks carry, in memory of the program's own
     staging     statements in an order, and with the copies, in which no section loads what it stores
 
