@@ -1,18 +1,21 @@
-"""Writes over what the program made itself, put as statements that make the whole.
+"""Writes over what the program made itself, and items set one by one, put as statements that make the whole.
 
 Memory of the program's own is stored whole, never in part. Where each element is written by one point of the box at
 most, and it is known which, the statement says of each element whether it is written:
 
     y = 1.0 at (v0, labels[v0]), over z      ->      y = (if v1 = labels[v0]: 1.0, else z[v0, v1]) at (v0, v1)
 
-A copy of a table is such memory too. Leaves alone state, which is written in part, and writes of which several may meet.
-Knows no layout, no target.
+    y = 0.5 at 0, s at 1, 0.25 at 2          ->      y = (if v0 < 1: 0.5, else (if v0 < 2: s, else 0.25)) at v0
+
+A copy of a table is such memory too. Leaves alone state, which is written in part, writes of which several may meet,
+and large tensors made of several pieces. Knows no layout, no target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from spatial.graph.settle import steps_of_state
 from spatial.ir.affine import Affine
@@ -24,7 +27,9 @@ def filled(graph: Graph) -> Graph:
     state = steps_of_state(graph)
 
     def whole(s: Statement) -> Statement:
-        return s if s.over is None or s.out in state else _whole(graph, s, s.over)
+        if s.over is None:
+            return _listed(graph, s)
+        return s if s.out in state else _whole(graph, s, s.over)
 
     return replace(
         graph,
@@ -32,6 +37,44 @@ def filled(graph: Graph) -> Graph:
             replace(n, body=tuple(whole(s) for s in n.body)) if isinstance(n, Block) else whole(n) for n in graph.nodes
         ),
     )
+
+
+FEW = 1024
+"""Elements of a tensor up to which one section that chooses is worth more than a section for each piece."""
+
+
+def _listed(graph: Graph, statement: Statement) -> Statement:
+    """A statement that makes a small tensor of pieces at fixed places as one of the whole tensor."""
+    tensor = graph.tensors[statement.out]
+    points = [_point(p, tensor.dims) for p in statement.pieces]
+    if len(points) < 2 or prod(tensor.dims) > FEW:
+        return statement
+    here = tuple(At(Affine.sym(f"v{n}")) for n in range(len(tensor.dims)))
+    items: list[tuple[tuple[int | None, ...], Value]] = []
+    for piece, point in zip(statement.pieces, points, strict=True):
+        if point is None or any(at.via is not None for at in piece.pos):
+            return statement
+        place = tuple(at.base.const if at.base.is_const else None for at in piece.pos)
+        items.append((place, _moved(piece.value, point)))
+    axes = [n for n in range(len(here)) if all(place[n] is not None for place, _ in items)]
+    if len({tuple(place[n] for n in axes) for place, _ in items}) < len(items):
+        return statement
+    value = _chosen([(tuple(place[n] or 0 for n in axes), v) for place, v in items], axes, tensor.kind)
+    return replace(statement, pieces=(Piece(tensor.dims, (), here, value),))
+
+
+def _chosen(items: Sequence[tuple[tuple[int, ...], Value]], axes: Sequence[int], kind: str) -> Value:
+    """The value of the item that stands where the variables of `axes` point, by halving."""
+    first = items[0][1]
+    if all(value == first for _, value in items):
+        return first
+    places = sorted({place[0] for place, _ in items})
+    if len(places) == 1:
+        return _chosen([(place[1:], value) for place, value in items], axes[1:], kind)
+    cut = places[len(places) // 2]
+    low, high = ([i for i in items if (i[0][0] < cut) == side] for side in (True, False))
+    below = Fn("lt", (Var(Affine.sym(f"v{axes[0]}")), Num(cut, "int")), "bool")
+    return Fn("select", (below, _chosen(low, axes, kind), _chosen(high, axes, kind)), kind)
 
 
 def _whole(graph: Graph, statement: Statement, over: int) -> Statement:

@@ -76,3 +76,31 @@ def test_state_is_left_alone():
     graph = settle(make.graph())
     over = {s.out: s.over for s in filled(graph).nodes if isinstance(s, Statement)}
     assert over == {new: table, branch: None}
+
+
+def listed(*pieces: Piece, dims: tuple[int, ...]) -> Graph:
+    make = Maker()
+    make.table((ROWS,), "int", "input", (0, ROWS - 1))
+    make.table((ROWS, COLUMNS))
+    make.result(make.put(make.made(dims), *pieces))
+    return make.graph()
+
+
+def test_items_at_fixed_places_are_one_piece():
+    items = [Piece((), (), at(n), read(1, n, n + 1) if n % 2 else num(n + 0.5)) for n in (2, 0, 3, 1)]
+    rows = [Piece((COLUMNS,), (), at(n, var(0)), read(1, (n + 1) % ROWS, var(0))) for n in range(ROWS)]
+    table = np.random.default_rng(1).normal(size=(ROWS, COLUMNS))
+    for graph in (listed(*items, dims=(4,)), listed(*rows, dims=(ROWS, COLUMNS))):
+        after = filled(graph)
+        (node,) = after.nodes
+        assert isinstance(node, Statement) and len(node.pieces) == 1
+        given = {t.name: table if n else np.zeros(ROWS, int) for n, t in enumerate(graph.tensors) if t.role == "input"}
+        out = node.out
+        assert np.array_equal(evaluate(graph, given)[out].value, evaluate(after, given)[out].value)
+
+
+def test_large_pieces_and_pieces_that_run_on_stay_pieces():
+    large = [Piece((600,), (), at(n, var(0)), num(n + 0.5)) for n in (0, 1)]
+    halves = [Piece((8,), (), at(var(0) + 8 * n), num(n + 0.5)) for n in (0, 1)]
+    for graph in (listed(*large, dims=(2, 600)), listed(*halves, dims=(16,))):
+        assert filled(graph) == graph
