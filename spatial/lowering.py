@@ -135,8 +135,10 @@ class Lowering:
         """The kind and section of a statement, or those of its parts; none, its reason listed, where it is refused."""
         kind = "unrecognized"
         try:
-            parts, templates, narrowed = self.selected(statement)
+            parts = parts_of(statement, self.stored, self.target)
+            templates = self.templates(parts)
             kind = templates[0].kind if len(parts) == 1 else "parts"
+            parts, templates, narrowed = self.ranged(statement, parts, templates)
             sites = self.target if len(parts) == 1 else share(self.target, len(parts))
             bodies = [self.lowered(b, sites) for b in narrowed]
         except (Refused, Unsupported) as e:
@@ -151,30 +153,36 @@ class Lowering:
             for body, template, part in zip(bodies, templates, parts, strict=True)
         ]
 
-    def selected(self, statement: g.Statement) -> tuple[tuple[g.Statement, ...], list[Template], list[Body]]:
-        """The parts of a statement, the template of each, and their bodies with the ranges proved of what they store.
+    def templates(self, parts: Sequence[g.Statement], bounded: bool = False) -> list[Template]:
+        """The template of each part of a statement."""
+        return [select(p, self.stored, self.target, bounded) for p in parts]
 
-        Lanes that hang over the box may hold integers larger than any of the statement's; where that matters, for a
-        format or for a reader, they are kept within bounds.
+    def ranged(
+        self, statement: g.Statement, parts: tuple[g.Statement, ...], templates: list[Template]
+    ) -> tuple[tuple[g.Statement, ...], list[Template], list[Body]]:
+        """The parts and templates of a statement, and their bodies with the ranges proved of what they store.
+
+        Lanes that hang over the box may hold integers larger than any of the statement's; where that matters to a
+        reader, they are held to the range it relies on.
         """
-        parts = parts_of(statement, self.stored, self.target)
         before = self.stored[statement.out]
         held = self.held.get(statement.out) if statement.over is None else None
-        templates, narrowed = self.tried(statement, parts)
+        templates, narrowed = self.fitted(statement, parts, templates)
         if held is None or _holds(held, self.stored[statement.out].range):
             return parts, templates, narrowed
         self.stored[statement.out] = before
         parts = parts_of(held_to(statement, *held), self.stored, self.target)
-        return parts, *self.tried(statement, parts)
+        return parts, *self.fitted(statement, parts, self.templates(parts))
 
-    def tried(self, statement: g.Statement, parts: Sequence[g.Statement]) -> tuple[list[Template], list[Body]]:
-        """The templates of parts, and their bodies with ranges proved; with nothing but integers of the statement in
-        any lane where a format does not hold more."""
-        templates = [select(p, self.stored, self.target) for p in parts]
+    def fitted(
+        self, statement: g.Statement, parts: Sequence[g.Statement], templates: list[Template]
+    ) -> tuple[list[Template], list[Body]]:
+        """The templates and their bodies with ranges proved; where a format holds no more than the statement's
+        integers, templates that compute nothing larger in any lane."""
         try:
             return templates, self.narrowed(statement, [t.body for t in templates])
         except Refused as first:
-            templates = [select(p, self.stored, self.target, bounded=True) for p in parts]
+            templates = self.templates(parts, bounded=True)
             try:
                 return templates, self.narrowed(statement, [t.body for t in templates])
             except Refused:

@@ -111,9 +111,9 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
     """A value read from outside, as a tensor of its own."""
     order = machine.tick()
     if isinstance(value, Node):
-        for unit in units.all:
-            if unit.fixed and not unit.pieces[0].vars and unit.pieces[0].value is units.mapper.node(value):
-                return unit
+        known = units.numbers.get(units.mapper.node(value))
+        if known is not None:
+            return known
         if value.kind == "bool":
             raise NotLifted(
                 f'"{name}" is a truth value, and only numbers are tensors', "store 1 or 0", None, "write", name
@@ -123,6 +123,7 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
         unit.fixed = True
         unit.pieces = (Piece((), (), (), units.mapper.node(value)),)
         unit.belong()
+        units.numbers[unit.pieces[0].value] = unit
         return unit
     tensor, axes = units.tensor(value.tensor)
     plain = value.whole and not axes and value.tensor.length is None
@@ -207,6 +208,10 @@ def _sources(live: list[Unit], outside: set[Tensor]) -> set[Source]:
 def _emit_all(emitter: Emitter, live: list[Unit], blocks: list[BlockValue]) -> None:
     """Statements in the order in which the source completes them, each after what it reads."""
     wanted = set(live)
+    within: dict[BlockValue, list[Unit]] = {}
+    for member in live:
+        if member.block is not None:
+            within.setdefault(member.block, []).append(member)
     done: set[object] = set()
 
     def need(tensor: Tensor, inside: BlockValue | None) -> None:
@@ -233,7 +238,7 @@ def _emit_all(emitter: Emitter, live: list[Unit], blocks: list[BlockValue]) -> N
         if b in done:
             return
         done.add(b)
-        members = [u for u in live if u.block is b]
+        members = within.get(b, [])
         outer: dict[Tensor, None] = dict.fromkeys(b.initial)
         for u in members:
             outer.update(dict.fromkeys(_depends(u)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from spatial.errors import nearest
 from spatial.lift.bounds import at_least_zero, bounds
+from spatial.lift.changes import Changes
 from spatial.lift.facts import Facts
 from spatial.lift.flat import places
 from spatial.lift.rewrite import Substitution
@@ -69,6 +70,7 @@ class Machine:
     facts: Facts
     shapes: dict[str, tuple[int, ...]]
     integers: frozenset[str]
+    changes: Changes
     flat_sources: frozenset[str] = frozenset()
     sources: dict[str, Source] = field(default_factory=dict[str, Source])
     globals: Scope = field(default_factory=Scope)

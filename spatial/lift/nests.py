@@ -14,7 +14,6 @@ from dataclasses import replace
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
 from spatial.lift.carries import ONCE, Carry, Closing, length_of
-from spatial.lift.changes import pushed_names, pushes
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.inductions import close_inductions
@@ -59,7 +58,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     trip = integer(extent) if loop.parts else loop.trip
     guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
     steps = {name: step * (loop.parts or 1) for name, step in inductions(ex, loop.body, scope, loop.name).items()}
-    pushed = {scope.find(n) or m.globals.find(n) for n in pushed_names(loop.body, m.program)}
+    pushed = {scope.find(n) or m.globals.find(n) for n in m.changes.pushed_names(loop.body)}
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
@@ -79,7 +78,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         if _open(value) and (id(loop.body), cell.name) in m.number_hints:
             value = m.scalar(value, loop.span)
         hinted = cell in pushed and (id(loop.body), cell.name) in m.growth_hints and not loop.parts
-        grows = pushes(loop.body, cell.name, m.program) if hinted else 0
+        grows = m.changes.pushes(loop.body, cell.name) if hinted else 0
         start = _stand_in(ex, cell, value, cell in pushed, loop, _length_there(value, v, grows))
         if start is None:
             continue
@@ -176,7 +175,7 @@ def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence
     for c in carries:
         key = (id(loop.body), c.cell.name)
         open_ = isinstance(c.start, Start) and _counts(c.start.length) and key not in m.growth_hints
-        if open_ and c.cell.name in (problem.binder, problem.of) and pushes(loop.body, c.cell.name, m.program):
+        if open_ and c.cell.name in (problem.binder, problem.of) and m.changes.pushes(loop.body, c.cell.name):
             return key
     return None
 

@@ -16,7 +16,8 @@ def select(statement: Statement, stored: dict[int, Stored], target: Target, boun
 
     A sum of products goes to the matrix datapath where its accesses and formats fit there, else to the elementwise one
     as a plain reduction. `bounded`: coordinates are kept in the statement's box where pages hang over it, so that
-    integers made of them are no larger than the statement's. Raises `Misfit` with the reasons of every family tried.
+    integers made of them are no larger than the statement's. Raises `Misfit` with the reasons of every family tried,
+    each once.
     """
     if not any(p.accs for p in statement.pieces):
         return map_template(statement, stored, target, bounded)
@@ -28,4 +29,4 @@ def select(statement: Statement, stored: dict[int, Stored], target: Target, boun
         try:
             return reduction_template(statement, stored, target, bounded)
         except Misfit as second:
-            raise Misfit((*first.problems, *second.problems)) from second
+            raise Misfit(tuple(dict.fromkeys((*first.problems, *second.problems)))) from second

@@ -26,6 +26,8 @@ SAME = frozenset(
 """Operations that are called the same in graphs and in sections."""
 DIVISIONS = frozenset(("truncdiv", "floordiv", "rem"))
 """Operations of integers that have no value where the second is zero."""
+SHORT = 8
+"""Whole exponents up to which a power is reasonably written out as a product."""
 MANY = 1 << 31
 """More instances than any block has."""
 
@@ -61,10 +63,12 @@ class Speller:
             return Convert(self.emitter.target.vector.int, Op(value.fn, (self.spell(value.args[0]),)))
         if value.fn == "float":
             return Convert(self.emitter.target.vector.float, self.spell(value.args[0]))
+        if value.fn == "floordiv" and value.kind == "float":
+            return Op("floor", (Op("div", tuple(self.spell(a) for a in value.args)),))
+        if value.fn == "pow":
+            raise no_power(value.args[1])
         if value.fn not in SAME:
-            raise Misfit(
-                f"`{value.fn}` of run-time values", "sections have no such operation", "use it on constants only"
-            )
+            raise Misfit(f"`{value.fn}` of run-time values", "sections have no such operation", "compute it otherwise")
         cyclic = remainder(value)
         if cyclic is not None:
             whole = Op("mod", (self.spell(cyclic.of), constant(cyclic.modulus, "int")))
@@ -129,3 +133,18 @@ def within(e: Emitter, value: Expr, out: Stored, statement: Statement) -> Expr:
         return value
     low, high = out.range
     return Op("max", (Op("min", (value, constant(high, "int"))), constant(low, "int")))
+
+
+def no_power(exponent: Value) -> Misfit:
+    """The refusal of a power, with a spelling that has operations: it rounds otherwise, so it is not chosen here."""
+    match exponent:
+        case Num(value=0.5):
+            mend = "write sqrt(x)"
+        case Num(value=n) if float(n).is_integer() and 2 <= abs(n) <= SHORT:
+            product = " * ".join("x" * int(abs(n)))
+            mend = f"write {product}" if n > 0 else f"write 1.0 / ({product})"
+        case Num():
+            mend = "write it with exp and log: exp(log(x) * c), for an x above zero"
+        case _:
+            mend = "write it with exp and log: exp(y * log(x)), for an x above zero"
+    return Misfit("a power of run-time values", "sections have products, exp and log, and no power", mend)

@@ -39,7 +39,7 @@ def test_one_unsupported_statement_makes_the_lowering_partial():
     assert [(m.statement, m.binder, m.file, m.line, m.column) for m in result.missing] == [
         (2, "name1", "source.lg", 2, 5)
     ]
-    assert "`pow`" in result.missing[0].why
+    assert result.missing[0].why.startswith("a power of run-time values")
     assert result.refusal().startswith("lowered 2 of 3 statements; not lowered: source.lg:2:5 `name1` (")
     with pytest.raises(Refused, match="lowered 2 of 3"):
         result.into_whole()

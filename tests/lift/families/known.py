@@ -144,13 +144,10 @@ SECTIONS = _by_name(
     {
         "a power of run-time values has no section": (
             "gelu: the tangent form, by a power",
-            "layernorm: squares by a power",
             "layernorm: the root by a power",
             "reductions: length, by a power",
-            "reductions: length, squares by a power",
             "rmsnorm: the root by a power",
             "rmsnorm: the reciprocal root by a power",
-            "rmsnorm: squares by a power",
             "softmax: a power of e",
         ),
         "a stored factor of two-dimensional windows has no lanes for the matrix datapath": (
