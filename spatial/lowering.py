@@ -9,7 +9,7 @@ Knows no file and no spec.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Refused, SpatialError, Unsupported, counted
@@ -24,11 +24,11 @@ from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
 from spatial.select.emit import OperandBind, Template
 from spatial.select.handing import held_ranges, held_to
-from spatial.select.layouts import TableLayout, store_all
+from spatial.select.layouts import TableLayout, read_tensors, statements_of, store_all
 from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
 from spatial.select.section import select
-from spatial.select.staging import staged
+from spatial.select.staging import Staged, rejoined, staged
 from spatial.target import Target
 
 Lookup = Callable[[Body], Body | None]
@@ -119,9 +119,10 @@ class Lowering:
     target: Target
     options: Options
     stored: dict[int, Stored]
-    tables: frozenset[str]
-    handed: Mapping[int, tuple[int, int]]
-    """The ranges that readers of what blocks hand on rely on, by tensor."""
+    kept: frozenset[int]
+    """The versions of state: what a statement does not write of them is still there."""
+    held: Mapping[int, tuple[int, int]]
+    """The ranges that readers of integers rely on, by tensor: indices, and what blocks hand on."""
     done: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
     kinds: Counter[str] = field(default_factory=Counter[str])
     missing: list[tuple[int, g.Missing]] = field(default_factory=list[tuple[int, g.Missing]])
@@ -134,10 +135,12 @@ class Lowering:
         """The kind and section of a statement, or those of its parts; none, its reason listed, where it is refused."""
         kind = "unrecognized"
         try:
-            parts, templates = self.templates(statement)
+            parts = parts_of(statement, self.stored, self.target)
+            templates = self.templates(parts)
             kind = templates[0].kind if len(parts) == 1 else "parts"
+            parts, templates, narrowed = self.ranged(statement, parts, templates)
             sites = self.target if len(parts) == 1 else share(self.target, len(parts))
-            bodies = [self.lowered(b, sites) for b in self.narrowed(statement, [t.body for t in templates])]
+            bodies = [self.lowered(b, sites) for b in narrowed]
         except (Refused, Unsupported) as e:
             first = e.problems[0]
             why = "; ".join(part for p in e.problems for part in (p.what, p.why) if part)
@@ -150,18 +153,40 @@ class Lowering:
             for body, template, part in zip(bodies, templates, parts, strict=True)
         ]
 
-    def templates(self, statement: g.Statement) -> tuple[tuple[g.Statement, ...], list[Template]]:
-        """The parts of a statement, and the template of each; what is handed on stays in its range in every lane."""
-        parts = parts_of(statement, self.stored, self.target)
-        templates = [select(p, self.stored, self.target) for p in parts]
-        low, high = self.handed.get(statement.out, (0, 0))
-        if statement.out not in self.handed or statement.over is not None:
-            return parts, templates
-        proved = (prove(t.body, self.target).get("out", (low, high)) for t in templates)
-        if all(low <= first and last <= high for first, last in proved):
-            return parts, templates
-        parts = parts_of(held_to(statement, low, high), self.stored, self.target)
-        return parts, [select(p, self.stored, self.target) for p in parts]
+    def templates(self, parts: Sequence[g.Statement], bounded: bool = False) -> list[Template]:
+        """The template of each part of a statement."""
+        return [select(p, self.stored, self.target, bounded) for p in parts]
+
+    def ranged(
+        self, statement: g.Statement, parts: tuple[g.Statement, ...], templates: list[Template]
+    ) -> tuple[tuple[g.Statement, ...], list[Template], list[Body]]:
+        """The parts and templates of a statement, and their bodies with the ranges proved of what they store.
+
+        Lanes that hang over the box may hold integers larger than any of the statement's; where that matters to a
+        reader, they are held to the range it relies on.
+        """
+        before = self.stored[statement.out]
+        held = self.held.get(statement.out) if statement.over is None else None
+        templates, narrowed = self.fitted(statement, parts, templates)
+        if held is None or _holds(held, self.stored[statement.out].range):
+            return parts, templates, narrowed
+        self.stored[statement.out] = before
+        parts = parts_of(held_to(statement, *held), self.stored, self.target)
+        return parts, *self.fitted(statement, parts, self.templates(parts))
+
+    def fitted(
+        self, statement: g.Statement, parts: Sequence[g.Statement], templates: list[Template]
+    ) -> tuple[list[Template], list[Body]]:
+        """The templates and their bodies with ranges proved; where a format holds no more than the statement's
+        integers, templates that compute nothing larger in any lane."""
+        try:
+            return templates, self.narrowed(statement, [t.body for t in templates])
+        except Refused as first:
+            templates = self.templates(parts, bounded=True)
+            try:
+                return templates, self.narrowed(statement, [t.body for t in templates])
+            except Refused:
+                raise first from None
 
     def lowered(self, template: Body, sites: Target) -> Body:
         """The template through the passes, planned for `sites`; once however often it occurs.
@@ -183,11 +208,11 @@ class Lowering:
         """The templates of all parts with what they are together proved to store into an integer tensor declared, for
         them and later sections."""
         stored = self.stored[statement.out]
-        if statement.over is not None and stored.name not in self.tables:
+        if statement.over is not None and statement.out not in self.kept:
             raise Refused(
-                "a tensor that is no table of the deployment is written in part",
-                "what a program makes is stored whole; only state keeps what is not written",
-                "declare it as state, or make the whole tensor anew",
+                "a tensor that is no state is written in part, at places that follow none of its axes",
+                "what a program makes is stored whole, so each element asks whether it was written",
+                "write rows, columns or every n-th item of it, or make the whole tensor anew",
             )
         if not stored.is_int:
             return bodies
@@ -209,6 +234,11 @@ class Lowering:
             replace(b, operands=tuple(replace(o, range=declared) if o.mode == "out" else o for o in b.operands))
             for b in bodies
         ]
+
+
+def _holds(outer: tuple[int, int] | None, inner: tuple[int, int] | None) -> bool:
+    """Whether a known range holds another; without one, anything does."""
+    return outer is None or inner is None or (outer[0] <= inner[0] and inner[1] <= outer[1])
 
 
 def _operand(bind: OperandBind) -> Operand:
@@ -235,10 +265,9 @@ def lower(
     graph = settle(lifted_graph)
     numbers = {owner: number for number, owner in enumerate(_owners(graph))}
     number = len(numbers)
-    put = staged(graph)
+    put, stored = _staged(graph, tables, target)
     graph = put.graph
-    state = frozenset(name for name, _, _ in graph.state)
-    work = Lowering(target, options, store_all(graph, tables, target), state, held_ranges(graph))
+    work = Lowering(target, options, stored, put.kept, held_ranges(graph))
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
     made: list[tuple[int, int, str]] = []
@@ -266,7 +295,9 @@ def lower(
             if isinstance(e, Bug):
                 raise
             missing = (g.Missing(number, "", "compose", str(e.problems[0].what)),)
-    fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill")
+    read = {r.tensor for s in statements_of(graph) for r in read_tensors(s)}
+    read |= {t for b in graph.nodes if isinstance(b, g.Block) for c in b.carried for t in (c.initial, c.made)}
+    fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill" and n in read)
     return ProgramLowering(
         program,
         lifted.statements,
@@ -282,6 +313,27 @@ def lower(
         lifted.depending,
         tuple(made),
     )
+
+
+def _staged(graph: g.Graph, tables: Mapping[str, TableLayout], target: Target) -> tuple[Staged, dict[int, Stored]]:
+    """The graph as sections can run it, and its layouts: parts that do not fit beside each other are joined first."""
+    put = staged(graph)
+    while True:
+        stored = store_all(put.graph, tables, target)
+
+        def unfit(statement: g.Statement, stored: dict[int, Stored] = stored) -> bool:
+            try:
+                parts = parts_of(statement, stored, target)
+                if len(parts) > 1:
+                    share(target, len(parts))
+            except Refused:
+                return True
+            return False
+
+        other = rejoined(put, unfit)
+        if other is None:
+            return put, stored
+        put = other
 
 
 def _owners(graph: g.Graph) -> Iterator[tuple[int, int]]:

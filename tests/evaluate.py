@@ -135,6 +135,9 @@ class _Points:
 
     def value(self, value: Value) -> Held:
         match value:
+            case Num(float() as number, "float"):
+                rounded = math.isfinite(number) and float(np.float32(number)) != number
+                return Held(np.asarray(number), np.asarray(self.unit * abs(number) if rounded else 0.0))
             case Num():
                 return Held.exact(value.value)
             case Var():
@@ -212,13 +215,14 @@ def _fold(op: str, value: Array, error: Array, live: Array, axes: tuple[int, ...
             relative = np.where(live & (kept != 0), wrong / np.maximum(np.abs(kept), 1e-300), 0.0)
             return Held(total, np.abs(total) * (relative.sum(axes, keepdims=True) + terms * unit))
         case _:
-            best = kept.max(axes, keepdims=True) if op == "max" else kept.min(axes, keepdims=True)
+            best = _CHOICES[op].reduce(kept, axes, keepdims=True)
             return Held(best, wrong.max(axes, keepdims=True))
 
 
 def _away(x: Array) -> Array:
     """Rounded to whole numbers, halves away from zero."""
-    return np.trunc(x + np.copysign(0.5, x))
+    whole = np.trunc(x)
+    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
 
 
 def _trunc(a: Array, b: Array) -> Array:
@@ -256,7 +260,8 @@ _SLOPES: dict[str, tuple[Callable[..., Any], Callable[..., list[Any]]]] = {
     "div": (np.divide, lambda x, y: [1 / np.abs(y), np.abs(x) / (y * y)]),
     "pow": (np.power, lambda x, y: [np.abs(y * np.power(x, y - 1)), np.abs(np.power(x, y) * np.log(np.abs(x)))]),
 }
-_CHOICES: dict[str, Callable[..., Any]] = {"min": np.minimum, "max": np.maximum}
+_CHOICES: dict[str, Any] = {"min": np.fmin, "max": np.fmax}
+"""An operand that is no number is not chosen."""
 
 
 def apply(fn: str, args: list[Held], kind: str, unit: float) -> Held:
@@ -268,6 +273,8 @@ def apply(fn: str, args: list[Held], kind: str, unit: float) -> Held:
             return Held(np.where(c.value, x.value, y.value), np.where(c.value, x.error, y.error))
         if fn == "float":
             return Held(values[0].astype(np.float64), unit * np.abs(values[0]).astype(np.float64))
+        if fn == "floordiv" and kind == "float":
+            return Held.exact(np.floor(values[0] / values[1]))
         if fn in _EXACT:
             return Held.exact(_EXACT[fn](*values))
         if fn in _CHOICES:

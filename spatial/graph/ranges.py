@@ -137,9 +137,13 @@ class Remainder:
 
 
 def remainder(value: Value) -> Remainder | None:
-    """The remainder that `a - n * (x // n)` is, with a constant n > 0 and a = x + shift; or None."""
+    """The remainder that `a - n * (x // n)` of integers is, with a constant n > 0 and a = x + shift; or None."""
     match value:
-        case Fn("sub", (a, Fn("mul", (Num(n), Fn("floordiv", (x, Num(m)))) | (Fn("floordiv", (x, Num(m))), Num(n))))):
+        case Fn(
+            "sub",
+            (a, Fn("mul", (Num(n), Fn("floordiv", (x, Num(m)))) | (Fn("floordiv", (x, Num(m))), Num(n)))),
+            "int",
+        ):
             if n != m or n <= 0:
                 return None
         case _:

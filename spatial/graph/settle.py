@@ -21,7 +21,7 @@ from spatial.ir.graph import At, Block, Carried, Graph, GraphTensor, Node, Piece
 
 def settle(graph: Graph) -> Graph:
     """`graph` with a copy appended for each state that would end elsewhere."""
-    before, after = _before(graph), versions(graph)
+    before, after = written_over(graph), versions(graph)
     tensors, nodes = list(graph.tensors), list(graph.nodes)
     state: list[tuple[str, int, int]] = []
     for name, start, end in graph.state:
@@ -61,7 +61,7 @@ def in_place(block: Block, carried: Carried) -> bool:
     return at == carried.inner and carried.made != carried.inner
 
 
-def _before(graph: Graph) -> dict[int, int]:
+def written_over(graph: Graph) -> dict[int, int]:
     """For each tensor written over another one, that one; the end of a carried tensor counts as over its beginning."""
     found: dict[int, int] = {}
 

@@ -77,11 +77,9 @@ FNS = {
 }
 """Operations and their arity, with the meaning LOGOS gives them.
 
-`div` is of floats; `truncdiv` and `rem` are LOGOS `/` and `%` of integers, `floordiv` its `//`. `float` makes a
-float of an integer. `floor`,
-`ceil`, `round` give integers. Comparisons and the connectives give "bool". Greater-than is spelled as less-than
-with its
-operands exchanged.
+`div` is of floats; `truncdiv` and `rem` are LOGOS `/` and `%` of integers, `floordiv` its `//`: of floats the floor of
+the rounded quotient, a float. `float` makes a float of an integer. `floor`, `ceil`, `round` give integers. Comparisons
+and the connectives give "bool". Greater-than is spelled as less-than with its operands exchanged.
 """
 
 

@@ -17,11 +17,13 @@ of them. In reading order:
     repeats, stores          the choice between the two; writes of items and rows
     execute                  the language's statements
     reductions, rescaled     sums, products, maxima; sums kept relative to a running maximum
-    carries, inductions, combine, prefixes, running, places, close_*    what a loop leaves in the variables it carries
+    carries, inductions, combine, prefixes, running, places, written, close_*
+                             what a loop leaves in the variables it carries
     alike, lockstep, layers  layers written out, folded to the block of a loop over them
     keys, counting, folds    keys of equal meaning; where variables count from; reductions in canonical form
     settle, units            expressions in canonical form; statements in the making, views looked through
     closed, order, share     fills; the order of statements; what is computed once
+    regions                  reads that exist only where a branch is taken
     hoist, joins             what stands alone, and what becomes part of its reader
     inside, needs, layouts   the last range check; what nobody asks for; the axes of intermediates
     boxes, emit              canonical boxes; records and numbers

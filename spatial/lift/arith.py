@@ -114,7 +114,7 @@ def floordiv(a: Node, b: Node) -> Node:
 def rem(a: Node, b: Node) -> Node:
     """`a % b` of Ints, with the sign of a."""
     if not _numbers(a, b):
-        raise Undefined("% is of two Ints", "subtract the whole part: x - floor(x / m) * m")
+        raise Undefined("% is of two Ints", "subtract whole multiples: x - x // m * m")
     n, m = int_constant(a), _divisor(b)
     if n is not None and m is not None:
         return integer(int(math.fmod(n, m)) if abs(n) < 2**53 else (abs(n) % abs(m)) * (1 if n >= 0 else -1))
@@ -176,7 +176,10 @@ def _floor(a: Node, m: int) -> Node:
 
 
 def power(a: Node, b: Node, named: bool) -> Node:
-    """`pow(a, b)` (`named`) or `a ** b`."""
+    """`pow(a, b)` (`named`) or `a ** b`: of Floats the power, correctly rounded.
+
+    Where one rounded operation gives that, it is the operation: the exponents 0, 1, 2 and -1.
+    """
     if _numbers(a, b):
         n, m = int_constant(a), int_constant(b)
         if m is not None and m >= 0:
@@ -192,7 +195,17 @@ def power(a: Node, b: Node, named: bool) -> Node:
     x, y = to_float(a), to_float(b)
     if isinstance(x, Const) and isinstance(y, Const):
         return real(exact.power(float(x.value), float(y.value)))
-    return raw_op("pow", (x, y), "float")
+    match constant(y):
+        case 0.0:
+            return real(1.0)
+        case 1.0:
+            return x
+        case 2.0:
+            return mul(x, x)
+        case -1.0:
+            return raw_op("div", (real(1.0), x), "float")
+        case _:
+            return raw_op("pow", (x, y), "float")
 
 
 def extreme(fn: str, a: Node, b: Node) -> Node:

@@ -211,6 +211,14 @@ def guard_forms(guards: Iterable[Node]) -> list[Node]:
                 found += guard_forms((a, b))
             case Op(fn="eq", args=(a, b)) if a.kind == b.kind == "int":
                 found += [combine(a, b, -1), combine(b, a, -1)]
+            case Op(fn="not", args=(Op(fn="eq", args=(a, b)),)) if a.kind == b.kind == "int":
+                # Different from what it is at least, or at most, it is more, or less.
+                form = combine(a, b, -1)
+                low, high = bounds(form)
+                if low == 0:
+                    found.append(plus(form, -1))
+                if high == 0:
+                    found.append(plus(combine(b, a, -1), -1))
             case _:
                 pass
     return found
@@ -256,6 +264,13 @@ def decided(condition: Node, guards: Iterable[Node] = ()) -> bool | None:
             if at_least_zero(plus(combine(integer(0), form, -1), -1), known):
                 return False
             return None
+        case Op(fn="eq", args=(a, b)) if a.kind == b.kind == "int":
+            known, form = list(guards), combine(a, b, -1)
+            apart = at_least_zero(plus(form, -1), known) or at_least_zero(plus(combine(b, a, -1), -1), known)
+            return False if apart else None
+        case Op(fn="not", args=(inner,)):
+            found = decided(inner, guards)
+            return None if found is None else not found
         case _:
             return None
 

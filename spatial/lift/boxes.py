@@ -8,7 +8,7 @@ split again wherever every access splits. Results, tables and weights keep the e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from spatial.lift.bounds import bounds
@@ -107,7 +107,7 @@ class _Renamer(Rebuild):
         return refolded(node, self.node, tuple(n for v in node.vars for n in (self.new if v is self.old else (v,))))
 
 
-def fuse_piece(piece: Piece, own: Tensor, flexible: set[Tensor]) -> Piece:
+def fuse_piece(piece: Piece, own: Tensor, flexible: Set[Tensor]) -> Piece:
     """Fuses pairs of variables that occur only as `extent(b) * a + b`, somewhere in an index that is not ours."""
     while True:
         change = _next_fusion(piece, own, flexible)
@@ -119,7 +119,7 @@ def fuse_piece(piece: Piece, own: Tensor, flexible: set[Tensor]) -> Piece:
         piece = _replace_var(piece, b, (fused,), {b: fused})
 
 
-def _next_fusion(piece: Piece, own: Tensor, flexible: set[Tensor]) -> tuple[Sym, Sym] | None:
+def _next_fusion(piece: Piece, own: Tensor, flexible: Set[Tensor]) -> tuple[Sym, Sym] | None:
     forms = [(form, own not in flexible) for form in piece.pos]
     for n in all_nodes(piece):
         if isinstance(n, Get):
@@ -183,6 +183,8 @@ def families(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Family
 
     def unite(a: Tensor, b: Tensor) -> None:
         one, other = group.setdefault(a, [a]), group.setdefault(b, [b])
+        if len(one) < len(other):
+            one, other = other, one  # the fewer move, or a long chain of versions costs its square
         if one is not other:
             one += other
             for t in other:
@@ -259,7 +261,7 @@ def _flat_piece(p: Piece, own: Unit, of: dict[Tensor, Family], mapper: Mapper, v
     p = mapper.piece(split_piece(p))
     if own in of:
         p = Piece(p.vars, p.guards, _flatten(p.pos, of[own].dims), p.value, p.ordered)
-    return split_piece(fuse_piece(p, own, set(of))) if variables else p
+    return split_piece(fuse_piece(p, own, of.keys())) if variables else p
 
 
 def _flatten(index: Sequence[Node], dims: Sequence[int]) -> tuple[Node, ...]:

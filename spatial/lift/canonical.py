@@ -22,6 +22,7 @@ from spatial.lift.machine import Machine
 from spatial.lift.needs import drop_unread, selected
 from spatial.lift.order import Region, depends, in_order
 from spatial.lift.record import recorded, unread
+from spatial.lift.regions import Regions
 from spatial.lift.settle import settle
 from spatial.lift.share import merge
 from spatial.lift.state import NotLifted, Seq, Site, Text, Value
@@ -56,6 +57,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     blocks = list(units.blocks.values())
     for unit in units.all:
         selected(unit, units.read_unit)
+    Regions(Hoister(units, reachable(units, outside), False), machine.assumed).run()
     equal: dict[Unit, Unit] = {}
     for repeats in (False, True):
         equal |= merge(units, outside)
@@ -123,9 +125,9 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
     """A value read from outside, as a tensor of its own."""
     order = machine.tick()
     if isinstance(value, Node):
-        for unit in units.all:
-            if unit.fixed and not unit.pieces[0].vars and unit.pieces[0].value is units.mapper.node(value):
-                return unit
+        known = units.numbers.get(units.mapper.node(value))
+        if known is not None:
+            return known
         if value.kind == "bool":
             raise NotLifted(
                 f'"{name}" is a truth value, and only numbers are tensors', "store 1 or 0", None, "write", name
@@ -135,10 +137,11 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
         unit.fixed = True
         unit.pieces = (Piece((), (), (), units.mapper.node(value)),)
         unit.belong()
+        units.numbers[unit.pieces[0].value] = unit
         return unit
     tensor, axes = units.tensor(value.tensor)
     plain = value.whole and not axes and value.tensor.length is None
-    if plain and isinstance(tensor, Unit) and not tensor.fixed and tensor.base is None:
+    if plain and isinstance(tensor, Unit) and not tensor.fixed:
         return tensor
     if value.tensor.length is not None and value.whole:
         raise NotLifted(

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from spatial.logos import syntax
 
 
-def assigned_names(
-    body: Sequence[syntax.Stmt], program: syntax.Program, seen: frozenset[str] = frozenset()
-) -> list[str]:
-    """Names that the body, and the functions it calls, may assign or change in place; in the order of the text."""
+@dataclass(eq=False)
+class Changes:
+    """What each statement of a program may change, told once: loops ask for their bodies again and again."""
+
+    program: syntax.Program
+    assigned: dict[int, tuple[syntax.Stmt, list[str]]] = field(default_factory=dict[int, tuple[syntax.Stmt, list[str]]])
+    """By identity; the statement is kept, so that no other takes its place."""
+    pushed: dict[int, tuple[syntax.Stmt, set[str]]] = field(default_factory=dict[int, tuple[syntax.Stmt, set[str]]])
+
+    def assigned_names(self, body: Sequence[syntax.Stmt]) -> list[str]:
+        """Names that the body, and the functions it calls, may assign or change in place; in the order of the text."""
+        found: dict[str, None] = {}
+        for s in body:
+            if id(s) not in self.assigned:
+                self.assigned[id(s)] = s, _assigned((s,), self.program, frozenset())
+            found.update(dict.fromkeys(self.assigned[id(s)][1]))
+        return list(found)
+
+    def pushed_names(self, body: Sequence[syntax.Stmt]) -> set[str]:
+        """Names of sequences that the body, or a function it calls, may lengthen."""
+        found: set[str] = set()
+        for s in body:
+            if id(s) not in self.pushed:
+                self.pushed[id(s)] = s, _pushed((s,), self.program, frozenset())
+            found |= self.pushed[id(s)][1]
+        return found
+
+    def pushes(self, body: Sequence[syntax.Stmt], name: str) -> int:
+        """How many items each run of the body appends to a sequence, where its own statements tell; else 0."""
+        own = [
+            s for s in body if isinstance(s, syntax.Push) and isinstance(s.place, syntax.Name) and s.place.name == name
+        ]
+        rest = [s for s in body if not any(s is o for o in own)]
+        return 0 if name in self.pushed_names(rest) else len(own)
+
+
+def _assigned(body: Sequence[syntax.Stmt], program: syntax.Program, seen: frozenset[str]) -> list[str]:
+    """The names assigned, functions `seen` left out."""
     found: dict[str, None] = {}
     for s in syntax.statements(tuple(body)):
         match s:
@@ -27,8 +62,8 @@ def assigned_names(
     return list(found)
 
 
-def pushed_names(body: Sequence[syntax.Stmt], program: syntax.Program, seen: frozenset[str] = frozenset()) -> set[str]:
-    """Names of sequences that the body, or a function it calls, may lengthen."""
+def _pushed(body: Sequence[syntax.Stmt], program: syntax.Program, seen: frozenset[str]) -> set[str]:
+    """The names of sequences lengthened, functions `seen` left out."""
     found: set[str] = set()
     for s in syntax.statements(tuple(body)):
         if isinstance(s, syntax.Push | syntax.Pop):
@@ -37,7 +72,7 @@ def pushed_names(body: Sequence[syntax.Stmt], program: syntax.Program, seen: fro
             function = program.function(call.function)
             if not isinstance(function, syntax.Function) or call.function in seen:
                 continue
-            inner = pushed_names(function.body, program, seen | {call.function})
+            inner = _pushed(function.body, program, seen | {call.function})
             own = {p.name for p in function.params}
             found |= inner - own
             found |= {root for p, a in zip(function.params, call.args, strict=False)
@@ -56,7 +91,7 @@ def _changed_by(call: syntax.Call, program: syntax.Program, seen: frozenset[str]
     function = program.function(call.function)
     if not isinstance(function, syntax.Function) or call.function in seen:
         return []
-    inner = assigned_names(function.body, program, seen | {call.function})
+    inner = _assigned(function.body, program, seen | {call.function})
     own = {p.name for p in function.params} | _bound(function.body)
     changed = [name for name in inner if name not in own]
     for p, a in zip(function.params, call.args, strict=False):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero, bounds, guard_forms, is_affine
@@ -11,11 +10,10 @@ from spatial.lift.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.combine import combined
 from spatial.lift.machine import Machine
 from spatial.lift.prefixes import running_values
-from spatial.lift.reductions import Term, match
 from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
-from spatial.lift.running import part_of, rescaled_total
-from spatial.lift.solve import can_meet, element, injective, made_of, renamed
+from spatial.lift.running import rescaled_total
+from spatial.lift.solve import can_meet, disjoint, element, injective, renamed
 from spatial.lift.state import NotLifted, Poison, Seq, whole_of
 from spatial.lift.values import (
     TRUE,
@@ -33,22 +31,9 @@ from spatial.lift.values import (
     plus,
     scale,
 )
-from spatial.lift.walk import below, reads_below
+from spatial.lift.walk import reads_below
 from spatial.lift.writes import put
-
-
-@dataclass(eq=False)
-class Written:
-    """A sequence the loop writes in place: its pieces of one iteration, terms of those that accumulate."""
-
-    carry: Carry
-    start: Start
-    exit: Made
-    terms: dict[Piece, Term | Rescaled] = field(default_factory=dict[Piece, Term | Rescaled])
-    selves: set[Get] = field(default_factory=set[Get])
-    after: set[Start] = field(default_factory=set[Start])
-    """Sequences whose version after the loop its pieces read."""
-    new: Made | None = None
+from spatial.lift.written import Written, chain, flat, hits, nodes_of, recurrence, relative, rooted, version, written_by
 
 
 def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
@@ -66,10 +51,8 @@ def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
             exit = Made(exit.name, exit.dims or (), k.start, exit.pieces, exit.order, exit.origin, exit.length)
         exit = _with_running(exit, k.start, running, c)
         k.exit = Seq(exit)
-        if isinstance(exit, Made) and exit.base is k.start:
-            written.append(_written(k, k.start, exit, c))
-        elif _rooted(exit, starts) is k.start:
-            raise _overlap(k, c)
+        if isinstance(exit, Made) and rooted(exit, starts) is k.start:
+            written.append(written_by(k, k.start, flat(exit), c))
         else:
             anew.append(k)
     reads = _resolve(written, c, starts)
@@ -89,20 +72,8 @@ def _with_running(exit: Tensor, start: Start, running: Substitution, c: Closing)
         return exit
     if not isinstance(exit, Made) or exit.base is not start or exit.length is not None:
         return running.tensor(exit)
-    pieces = tuple(p if _relative(p, start, c) else running.piece(p) for p in exit.pieces)
+    pieces = tuple(p if relative(p, start, c) else running.piece(p) for p in exit.pieces)
     return Made(exit.name, exit.dims or (), exit.base, pieces, exit.order, exit.origin)
-
-
-def _relative(p: Piece, start: Start, c: Closing) -> bool:
-    own = get(start, p.pos)
-    opened = _opened(p, start)
-    return bool(c.running.keys() & opened.value.free) and part_of(c, _all_of(opened, own), own) is not None
-
-
-def _rooted(tensor: Tensor, starts: frozenset[Start]) -> Start | None:
-    while isinstance(tensor, Made) and tensor.base is not None:
-        tensor = tensor.base
-    return tensor if isinstance(tensor, Start) and tensor in starts else None
 
 
 def _overlap(k: Carry, c: Closing) -> NotLifted:
@@ -115,91 +86,44 @@ def _overlap(k: Carry, c: Closing) -> NotLifted:
     )
 
 
-def _written(k: Carry, start: Start, exit: Made, c: Closing) -> Written:
-    apart = k.growth or all(any(c.v in i.free for i in p.pos) for p in exit.pieces)
-    if not apart and any(start in p.value.free for p in exit.pieces):
-        pieces = tuple(_opened(p, start) for p in exit.pieces)
-        exit = Made(exit.name, exit.dims or (), exit.base, pieces, exit.order, exit.origin, exit.length)
-        k.exit = Seq(exit)
-    w = Written(k, start, exit)
-    for p in exit.pieces:
-        if k.growth or any(c.v in i.free for i in p.pos):
-            continue
-        own = get(start, p.pos)
-        if own in reads_below((p.value,), frozenset((start,))):
-            term = match(p.value, own) or (None if p.ordered else part_of(c, _all_of(p, own), own))
-            if term is not None and isinstance(own, Get):
-                w.terms[p] = term
-                w.selves.add(own)
-    return w
-
-
-def _opened(p: Piece, start: Start) -> Piece:
-    """The piece, what it reads at its own place of versions made on the way (by an inner loop, by a branch) looked
-    through."""
-    value = p.value
-    while True:
-        reads = {n: made_of(n) for n in below(value) if isinstance(n, Get) and start in n.free and n.index == p.pos}
-        reads = {n: made for n, made in reads.items() if made is not n}
-        if not reads:
-            break
-        value = Substitution({}, None, reads).node(value)
-    return p if value is p.value else Piece(p.vars, p.guards, p.pos, value, p.ordered)
-
-
-def _all_of(p: Piece, own: Node) -> Node:
-    """What an iteration leaves of an item, its guards included."""
-    value = p.value
-    for g in p.guards:
-        value = arith.select(g, value, own)
-    return value
-
-
-def _nodes_of(w: Written) -> Iterable[Node]:
-    for p in w.exit.pieces:
-        yield from p.pos
-        yield from p.guards
-        term = w.terms.get(p)
-        if term is None:
-            yield p.value
-        else:
-            yield term.value
-            yield from term.guards
-
-
 def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> dict[Get, Node]:
     """Decides every read of a stand-in, and makes the versions after the loop in an order that defines each."""
     by_start = {w.start: w for w in written}
     reads: dict[Get, Node] = {}
     later: dict[Get, Written] = {}
+    passing: dict[Get, Written] = {}
     others: list[Node | Tensor] = []
     for k in c.carries:
         if isinstance(k.exit, Node):
             others.append(k.exit)
         elif isinstance(k.exit, Seq) and not any(w.carry is k for w in written):
             others.append(k.exit.tensor)
-    consumers: list[tuple[Written | None, list[Get]]] = [(w, reads_below(_nodes_of(w), starts)) for w in written]
+    consumers: list[tuple[Written | None, list[Get]]] = [(w, reads_below(nodes_of(w), starts)) for w in written]
     consumers.append((None, reads_below(others, starts)))
     for user, found in consumers:
         for r in found:
-            root = _rooted(r.tensor, starts)
+            root = rooted(r.tensor, starts)
             w = by_start.get(root) if root is not None else None
             if root is None or w is None:
                 continue
-            if r not in reads and r not in later:
-                when = _version(r, w, c)
+            if r not in reads and r not in later and r not in passing:
+                when = version(r, w, c)
                 if when == "before":
                     assert isinstance(w.carry.entry, Seq)
                     reads[r] = element(w.carry.entry.tensor, r.index, c.known)
+                elif when == "between":
+                    passing[r] = w
                 else:
                     later[r] = w
             if r in later and user is not None:
                 user.after.add(w.start)
+    for r in passing:
+        _read_between(r, passing, c, reads)
     left = list(written)
     while left:
         ready = [w for w in left if all(by_start[s].new is not None for s in w.after)]
         if not ready:
-            raise _recurrence(left[0])
+            raise recurrence(left[0])
         for w in ready:
             known = {r: get(o.new, r.index) for r, o in later.items() if o.new is not None}
             w.new = _close_written(w, c, {**reads, **known})
@@ -210,45 +134,26 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
     return reads
 
 
-def _recurrence(w: Written) -> NotLifted:
-    problem = NotLifted(
-        f'an iteration reads an item of "{w.carry.cell.name}" that another iteration writes: a recurrence',
-        "write into a second sequence, or compute each item from the inputs alone",
-        w.carry.span,
-        binder=w.carry.cell.name,
-    )
-    problem.carried = True
-    return problem
+def _read_between(r: Get, passing: dict[Get, Written], c: Closing, reads: dict[Get, Node]) -> None:
+    """A read of what this iteration has written and writes again: as if every iteration had stopped there.
 
-
-def _version(r: Get, w: Written, c: Closing) -> str:
-    """ "before" or "after": which version of a written sequence a read means."""
-    done = _places(r.tensor)
-    earlier = later = False
-    for p in w.exit.pieces:
-        first = (tuple(p.pos), p.vars) in done
-        earlier = earlier or _hits(p, r, c, w, 0 if first else -1, before=True)
-        later = later or _hits(p, r, c, w, 1 if first else 0, before=False)
-    if not earlier:
-        return "before"
-    if not later:
-        return "after"
-    raise _recurrence(w)
-
-
-def _places(tensor: Tensor) -> set[tuple[tuple[Node, ...], tuple[Sym, ...]]]:
-    return {(tuple(p.pos), p.vars) for p in tensor.pieces} if isinstance(tensor, Made) else set()
-
-
-def _hits(p: Piece, r: Get, c: Closing, w: Written, offset: int, before: bool) -> bool:
-    """Whether the piece, in an iteration v' ≤ v + offset (`before`) or v' ≥ v + offset, may hit what `r` reads in v."""
-    change, fresh = renamed(p, (c.v,))
-    other = fresh[c.v]
-    gap = combine(c.v, other, -1) if before else combine(other, c.v, -1)
-    gap = plus(gap, offset if before else -offset)
-    differences = [combine(change.node(x), y, -1) for x, y in zip(p.pos, r.index, strict=True)]
-    guards = guard_forms((*(change.node(g) for g in p.guards), change.node(c.guard), c.guard))
-    return can_meet(differences, (gap, *guards))
+    That is the same where no later iteration has written the element by then.
+    """
+    if r in reads:
+        return
+    w = passing[r]
+    k, steps = w.carry, chain(r.tensor)
+    assert isinstance(k.entry, Seq)
+    if k.growth or any(hits(p, r, c, w, 1, before=False) for p in steps):
+        raise recurrence(w)
+    for inner in reads_below((n for p in steps for n in (*p.pos, *p.guards, p.value)), frozenset((w.start,))):
+        if inner in passing and inner is not r:
+            _read_between(inner, passing, c, reads)
+    change = Substitution({}, None, reads)
+    made = k.entry.tensor
+    for p in steps:
+        made = put(made, _written_once(w, p, c, change), k.order, k.span, k.cell.name, c.known)
+    reads[r] = element(made, r.index, c.known)
 
 
 # ---------------------------------------------------------------- the next version
@@ -276,11 +181,20 @@ def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
 
 
 def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: Tensor) -> Piece:
-    """`y[p] = y[p] op e` over the iterations."""
+    """`y[p] = y[p] op e` over the iterations; where a table says which p, for each item over those that hit it."""
     term = w.terms[p]
-    own = element(entry, p.pos, c.known)
     if isinstance(term, Rescaled):
+        own = element(entry, p.pos, c.known)
         return Piece(p.vars, (), p.pos, rescaled_total(c, w.carry, own, change, term))
+    pos = list(p.pos)
+    items: list[Sym] = []
+    for axis, index in enumerate(p.pos):
+        if c.v in index.free:
+            pos[axis] = item = Sym("k", (w.exit.dims or ())[axis])
+            items.append(item)
+            term = replace(term, guards=(*term.guards, arith.compare("==", item, index)))
+    p = Piece((*items, *p.vars), p.guards, tuple(pos), p.value, p.ordered)
+    own = element(entry, p.pos, c.known)
     if p.guards and any(c.v in g.free for g in p.guards):
         term = replace(term, guards=(*term.guards, *p.guards))
         guards: tuple[Node, ...] = ()
@@ -295,7 +209,7 @@ def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Pie
     guards = tuple(change.node(g) for g in p.guards)
     value = change.node(p.value)
     if w.start in free_of((value, *pos)):
-        raise _recurrence(w)
+        raise recurrence(w)
     growing = bool(w.carry.growth)
     if not growing and not any(c.v in i.free for i in pos):
         if c.last is None or any(c.v in g.free for g in guards):
@@ -339,7 +253,7 @@ def _check_apart(w: Written, c: Closing) -> None:
                     raise _overlap(w.carry, c)
 
 
-def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
+def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
     """A sequence that grew by the same number of items every iteration."""
     k = w.carry
     assert isinstance(k.entry, Seq)
@@ -359,9 +273,9 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
     base: Tensor | None
     match entry:
         case Start():
-            base = entry
+            base, old = entry, list[Piece]()
         case Made() if entry.base is None or isinstance(entry.base, Start):
-            base, pieces = entry.base, [*entry.pieces, *pieces]
+            base, old = entry.base, list(entry.pieces)
         case _:
             raise NotLifted(
                 f'"{k.cell.name}" does not start as a new Seq, and cannot grow in a loop',
@@ -372,9 +286,19 @@ def _grown(w: Written, c: Closing, entry: Tensor, pieces: list[Piece]) -> Made:
             )
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
-    made = Made(k.cell.name, dims or (), base, tuple(pieces), k.order, k.span, run_time)
+    apart, new = list(old), list(closed)
+    first = int_constant(length_of(k.entry))
+    while new:
+        low = bounds(new[0].pos[0])[0]
+        pushed = first is not None and low is not None and low >= first
+        if not all(disjoint(p, new[0]) for p in (apart[len(old) :] if pushed else apart)):
+            break
+        apart.append(new.pop(0))
+    made = Made(k.cell.name, dims or (), base, tuple(apart), k.order, k.span, run_time)
     if dims is None:
         made.dims = None
+    for p in new:  # what an iteration writes over what it has pushed
+        made = put(made, p, k.order, k.span, k.cell.name, c.known)
     return made
 
 

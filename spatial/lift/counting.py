@@ -201,9 +201,11 @@ def _counted(
 
 
 def _score(box: Box, k: Sym) -> tuple[int, ...]:
-    """How plain a box is: extent, conditions, places it writes backwards, what stands beside the variable in indices,
-    how often it counts down."""
+    """How plain a box is: extent, conditions, places it writes backwards, what stands beside the variable in indices
+    (an index that is the variable alone is in range without conditions), then anywhere, how often it counts down."""
     beside = down = 0
+    reads = {i for node in box.values for n in below(node) if isinstance(n, Get) for i in n.index if k in i.free}
+    read = sum(len(parts(i)[1]) - 1 + (parts(i)[0] != 0) for i in reads)
     for lin in {n for node in box.values for n in below(node) if isinstance(n, Lin) and k in n.free}:
         terms = dict(lin.terms)
         beside += len(terms) - 1 + (lin.const != 0)
@@ -212,4 +214,4 @@ def _score(box: Box, k: Sym) -> tuple[int, ...]:
         if k in g.free:
             beside += sum(len(n.terms) for n in below(g) if isinstance(n, Lin))
     backwards = sum(dict(parts(i)[1]).get(k, 0) < 0 for i in box.pos)
-    return k.extent or 0, len(box.guards), backwards, beside, down
+    return k.extent or 0, len(box.guards), backwards, read, beside, down

@@ -12,7 +12,6 @@ from typing import TypeVar
 from spatial.errors import Bug
 from spatial.lift import arith
 from spatial.lift.arith import Undefined
-from spatial.lift.changes import assigned_names
 from spatial.lift.expressions import Evaluator
 from spatial.lift.machine import Machine, Mark
 from spatial.lift.repeats import run_repeat, run_repeat_in, run_while
@@ -83,7 +82,7 @@ class Executor:
     def step_over(self, statement: syntax.Stmt, scope: Scope) -> tuple[bool, Value | None]:
         """Takes from a refused statement's variables what it would have given them; whether the body ends there."""
         lost = Poison(at=statement.span)
-        names = assigned_names((statement,), self.m.program)
+        names = self.m.changes.assigned_names((statement,))
         if isinstance(statement, syntax.Let):
             scope.names[statement.name] = Cell(statement.name, lost, top=scope is self.m.globals)
             names = [name for name in names if name != statement.name]
@@ -113,7 +112,7 @@ class Executor:
         if isinstance(statement, syntax.Let):
             return statement.name
         own = [s.name for s in syntax.statements((statement,)) if isinstance(s, syntax.Let)]
-        changed = assigned_names((statement,), self.m.program)
+        changed = self.m.changes.assigned_names((statement,))
         return next((name for name in changed if name not in own), own[0] if own else "")
 
     def statement(self, s: syntax.Stmt, scope: Scope) -> Value | None:

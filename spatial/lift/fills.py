@@ -6,6 +6,7 @@ once for each distinct argument. Integers stay exact. What is stored is rounded 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -149,12 +150,17 @@ def _each_int(fn: str, args: Array) -> Array:
     def one(x: float) -> int:
         if x != x:
             return 0
-        if x in (float("inf"), float("-inf")):
+        if x in (math.inf, -math.inf):
             return _MOST if x > 0 else _LEAST
-        low = int(x // 1)
-        rounded = {"floor": low, "ceil": -int(-x // 1), "round": int(abs(x) + 0.5) * (1 if x >= 0 else -1)}[fn]
-        if fn == "round" and abs(x) >= 2**52:
-            rounded = int(x)
-        return max(_LEAST, min(_MOST, rounded))
+        return max(_LEAST, min(_MOST, _TO_INT[fn](x)))
 
     return np.asarray(np.frompyfunc(one, 1, 1)(np.asarray(args, dtype=np.float64)), dtype=object)
+
+
+def _half_away(x: float) -> int:
+    whole = math.floor(abs(x))
+    away = whole + (abs(x) - whole >= 0.5)
+    return away if x >= 0 else -away
+
+
+_TO_INT: dict[str, Callable[[float], int]] = {"floor": math.floor, "ceil": math.ceil, "round": _half_away}

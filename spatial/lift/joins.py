@@ -4,7 +4,7 @@ Readers are counted over units; a result, a carried tensor or a state's last ver
 version joins so that products stay recognisable: maps first, until nothing more joins; then sums of sums; then a
 reduction joins the map
 that alone reads it if that map holds no other reduction and reads no other that could join; a copy of a whole
-tensor of several pieces takes the pieces over.
+tensor of several pieces takes the pieces over. An expression has a greatest depth, at which a chain of maps is cut.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from spatial.lift.rewrite import Mapper, Substitution
 from spatial.lift.solve import injective, lands
 from spatial.lift.units import Unit, Units
 from spatial.lift.values import ZERO, Fold, Get, Node, Piece, Sym, Tensor, get, parts
-from spatial.lift.walk import children
+from spatial.lift.walk import children, levels
+
+_DEEPEST = 96
+"""Levels of an expression that joining makes at most: a longer chain of maps stays several statements."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,19 @@ def join(units: Units, outside: set[Tensor]) -> dict[Unit, Unit]:
     return joined | _round(units, outside, _copy_joins)
 
 
-Choice = Callable[[Unit, "Use", "dict[Unit, list[Use]]", "set[Tensor]"], bool]
+Alone = dict[Unit, list[tuple[Unit, Use]]]
+"""By reader, the units that are read once, by it."""
+
+Choice = Callable[[Unit, Use, Alone, set[Tensor]], bool]
 
 
 def _round(units: Units, outside: set[Tensor], choose: Choice) -> dict[Unit, Unit]:
     live = reachable(units, outside)
     uses = _uses(live)
+    alone: Alone = {}
+    for unit, mine in uses.items():
+        if len(mine) == 1:
+            alone.setdefault(mine[0].reader, []).append((unit, mine[0]))
     done: dict[Unit, Unit] = {}
     touched: set[Unit] = set()
     for unit in live:
@@ -64,7 +74,7 @@ def _round(units: Units, outside: set[Tensor], choose: Choice) -> dict[Unit, Uni
             continue
         if not _own_domain(unit, use):
             continue
-        if choose(unit, use, uses, outside):
+        if choose(unit, use, alone, outside):
             touched |= {use.reader, unit}
             done[unit] = use.reader
     return done
@@ -158,9 +168,11 @@ def _gathers(p: Piece) -> bool:
     return isinstance(p.value, Get) and not all(is_affine(i) for i in p.value.index)
 
 
-def _map_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+def _map_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool:
     p = _single(unit)
     if p is None or outer_folds(p.value) or _gathers(p):
+        return False
+    if levels(p.value, _DEEPEST) + levels(use.piece.value, _DEEPEST) > _DEEPEST:
         return False
     return _put(unit, use, p)
 
@@ -177,20 +189,18 @@ def _joinable_fold(unit: Unit, use: Use, outside: set[Tensor]) -> bool:
     )
 
 
-def _fold_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+def _fold_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool:
     if not _joinable_fold(unit, use, outside):
         return False
-    for other, mine in uses.items():
-        if other is unit or not any(u.reader is use.reader for u in mine):
-            continue
-        if len(mine) == 1 and _own_domain(other, mine[0]) and _joinable_fold(other, mine[0], outside):
+    for other, its in alone[use.reader]:
+        if other is not unit and _own_domain(other, its) and _joinable_fold(other, its, outside):
             return False
     p = _single(unit)
     assert p is not None
     return _put(unit, use, p)
 
 
-def _sum_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+def _sum_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool:
     """A sum of sums (a maximum of maxima, …) is one."""
     p = _single(unit)
     if p is None or not isinstance(p.value, Fold) or p.value.op not in OPS or p.value.init is not None:
@@ -217,7 +227,7 @@ def _put(unit: Unit, use: Use, p: Piece) -> bool:
     return True
 
 
-def _copy_joins(unit: Unit, use: Use, uses: dict[Unit, list[Use]], outside: set[Tensor]) -> bool:
+def _copy_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool:
     """`row of a table = tensor of several pieces`: the pieces go to the table."""
     q = use.piece
     if q.value is not use.read or not all(isinstance(i, Sym) for i in use.read.index):

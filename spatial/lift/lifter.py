@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from spatial.ir.graph import Lifted
 from spatial.lift.arith import Undefined, nonneg
 from spatial.lift.canonical import canonical_graph
+from spatial.lift.changes import Changes
 from spatial.lift.execute import Executor
 from spatial.lift.facts import Facts
 from spatial.lift.machine import Machine
@@ -89,13 +90,14 @@ def _run(program: syntax.Program, facts: Facts, surveying: bool = False) -> Exec
     integers: frozenset[str] = frozenset()
     shapes: dict[str, tuple[int, ...]] = {}
     flat: frozenset[str] = frozenset()
+    changes = Changes(program)
     rounds = 0
     while True:
         try:
-            first = _execute(program, facts, shapes, integers, flat, True, surveying).machine
+            first = _execute(program, facts, changes, shapes, integers, flat, True, surveying).machine
             learned = _merged(shapes, _learned(first))
             flat |= first.flat_tables()
-            ended = _execute(program, facts, learned, integers, flat, False, surveying)
+            ended = _execute(program, facts, changes, learned, integers, flat, False, surveying)
         except WrongKind as found:
             integers |= {found.name}
             continue
@@ -114,13 +116,14 @@ def flat_tables(program: syntax.Program, facts: Facts) -> frozenset[str]:
 def _execute(
     program: syntax.Program,
     facts: Facts,
+    changes: Changes,
     shapes: dict[str, tuple[int, ...]],
     integers: frozenset[str],
     flat: frozenset[str],
     discovering: bool,
     surveying: bool,
 ) -> Executed:
-    machine = Machine(program, facts, shapes, integers, flat, discovering=discovering)
+    machine = Machine(program, facts, shapes, integers, changes, flat, discovering=discovering)
     machine.survey = Survey() if surveying else None
     executor = Executor(machine)
     machine.assumed = _assumptions(machine)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from spatial.lift.changes import assigned_names
 from spatial.lift.expressions import Evaluator
 from spatial.lift.machine import Machine
 from spatial.lift.state import Cell, NotLifted, Scope, Seq, Value
@@ -108,7 +107,7 @@ def take_steps(ex: Runner, loop: Loop, scope: Scope, steps: int) -> None:
 def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:
     """The variables bound outside the loop that its body may assign, in a fixed order."""
     cells: list[Cell] = []
-    for name in assigned_names(loop.body, ex.m.program):
+    for name in ex.m.changes.assigned_names(loop.body):
         if not name or name == loop.name:
             continue
         cell = scope.find(name) or ex.m.globals.find(name)
@@ -148,7 +147,7 @@ def restored(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str) ->
         if isinstance(s, syntax.Set):
             last[s.name] = s.value
         else:
-            last.update(dict.fromkeys(assigned_names((s,), ex.m.program)))
+            last.update(dict.fromkeys(ex.m.changes.assigned_names((s,))))
     bound = _bound(body)
     local = bound | set(last) | {own}
     found: set[str] = set()
@@ -182,7 +181,7 @@ def counter_step(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scop
     bound = _bound(body)
     if name in bound:
         return None
-    local = bound | set(assigned_names(body, ex.m.program)) | {own}
+    local = bound | set(ex.m.changes.assigned_names(body)) | {own}
     return _moved(ex, body, name, scope, local)
 
 
@@ -196,7 +195,7 @@ def _moved(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, loc
             case syntax.If(branches, otherwise):
                 sides = {_moved(ex, side, name, scope, local) for side in (*(b for _, b in branches), otherwise)}
                 amount = sides.pop() if len(sides) == 1 else None
-            case _ if name in assigned_names((s,), ex.m.program):
+            case _ if name in ex.m.changes.assigned_names((s,)):
                 amount = None
             case _:
                 pass

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from spatial.errors import nearest
 from spatial.lift.bounds import at_least_zero, bounds
+from spatial.lift.changes import Changes
 from spatial.lift.facts import Facts
 from spatial.lift.flat import places
 from spatial.lift.rewrite import Substitution
@@ -69,6 +70,7 @@ class Machine:
     facts: Facts
     shapes: dict[str, tuple[int, ...]]
     integers: frozenset[str]
+    changes: Changes
     flat_sources: frozenset[str] = frozenset()
     sources: dict[str, Source] = field(default_factory=dict[str, Source])
     globals: Scope = field(default_factory=Scope)
@@ -96,6 +98,7 @@ class Machine:
     order: int = 0
     kind_hints: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     number_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    growth_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
 
     def tick(self) -> int:
         """The next place in the order of completion."""
@@ -247,7 +250,7 @@ class Machine:
         problem = NotLifted(
             f'an index of "{access.name}" is not proved in range: {reach}, and {why}', mend, access.span, "read"
         )
-        problem.final, problem.index = True, access.index
+        problem.final, problem.index, problem.of = True, access.index, access.name
         raise problem
 
     def resume(self, accesses: Sequence[Access], change: Substitution) -> None:

@@ -13,8 +13,7 @@ from dataclasses import replace
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
-from spatial.lift.carries import ONCE, Carry, Closing
-from spatial.lift.changes import pushed_names
+from spatial.lift.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.inductions import close_inductions
@@ -59,7 +58,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     trip = integer(extent) if loop.parts else loop.trip
     guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
     steps = {name: step * (loop.parts or 1) for name, step in inductions(ex, loop.body, scope, loop.name).items()}
-    pushed = {scope.find(n) or m.globals.find(n) for n in pushed_names(loop.body, m.program)}
+    pushed = {scope.find(n) or m.globals.find(n) for n in m.changes.pushed_names(loop.body)}
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
@@ -78,7 +77,9 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             continue
         if _open(value) and (id(loop.body), cell.name) in m.number_hints:
             value = m.scalar(value, loop.span)
-        start = _stand_in(ex, cell, value, cell in pushed, loop)
+        hinted = cell in pushed and (id(loop.body), cell.name) in m.growth_hints and not loop.parts
+        grows = m.changes.pushes(loop.body, cell.name) if hinted else 0
+        start = _stand_in(ex, cell, value, cell in pushed, loop, _length_there(value, v, grows))
         if start is None:
             continue
         if isinstance(start, Start):
@@ -89,6 +90,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             widened.append(cell.name)
             value = arith.to_float(value)
         carries.append(Carry(cell, value, start, value))
+        if isinstance(start, Start) and grows and not _counts(start.length):
+            carries[-1].growth = grows
         m.assign(cell, Seq(start) if isinstance(start, Start) else start)
     inner = Scope(outer=scope)
     whole = not loop.parts and loop.items is None and int_constant(trip) is not None
@@ -98,7 +101,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     if guard is not TRUE:
         m.guards.append(guard)
     if m.survey is not None:
-        m.survey.attempts.append(lambda problem: _hint(problem, entries, v if whole else None))
+        m.survey.attempts.append(lambda problem: _hint(m, problem, loop, carries, entries, v if whole else None))
     try:
         result = None
         if loop.parts:
@@ -113,6 +116,9 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             _check_quotients((problem.index,), v)
         if problem.number is not None and _told(problem, entries):
             m.number_hints |= {(id(loop.body), c.cell.name) for c in carries if c.start is problem.number}
+            return False
+        if (grown := _growth_wanted(m, problem, loop, carries)) is not None:
+            m.growth_hints.add(grown)
             return False
         raise
     finally:
@@ -151,8 +157,27 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
             loop.span,
             binder=widened[0],
         )
-    _close(ex, closing, inside, counters)
+    try:
+        _close(ex, closing, inside, counters)
+    except NotLifted as problem:
+        if (grown := _growth_wanted(m, problem, loop, carries)) is not None:
+            m.growth_hints.add(grown)
+            return False
+        raise
     return True
+
+
+def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence[Carry]) -> tuple[int, str] | None:
+    """The sequence that the loop pushes to, of which a refusal may go once it is known how long it is in an iteration:
+    the body's text tells by how much it grows."""
+    if loop.parts or not (problem.carried or problem.kind == "write" or problem.index is not None):
+        return None
+    for c in carries:
+        key = (id(loop.body), c.cell.name)
+        open_ = isinstance(c.start, Start) and _counts(c.start.length) and key not in m.growth_hints
+        if open_ and c.cell.name in (problem.binder, problem.of) and m.changes.pushes(loop.body, c.cell.name):
+            return key
+    return None
 
 
 def _open(value: Value | None) -> bool:
@@ -170,12 +195,21 @@ def _told(problem: NotLifted, entries: Mapping[Tensor, Value | None]) -> bool:
     return _open(entry)
 
 
-def _hint(problem: NotLifted, entries: Mapping[Tensor, Value | None], v: Sym | None) -> bool:
+def _hint(
+    m: Machine,
+    problem: NotLifted,
+    loop: Loop,
+    carries: Sequence[Carry],
+    entries: Mapping[Tensor, Value | None],
+    v: Sym | None,
+) -> bool:
     """Whether the loop of variable `v` would run again knowing of a problem."""
     try:
         if problem.index is not None and v is not None:
             _check_quotients((problem.index,), v)
     except Divided:
+        return True
+    if _growth_wanted(m, problem, loop, carries) is not None:
         return True
     return problem.number is not None and _told(problem, entries)
 
@@ -214,8 +248,22 @@ def quotient_step(atom: Node, v: Sym) -> int:
             return 0
 
 
-def _stand_in(ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop) -> Sym | Start | None:
-    """What a carried variable is as an iteration begins."""
+def _length_there(value: Value, v: Sym, grows: int) -> Node | None:
+    """How long a sequence is as iteration `v` begins, if it surely grows by as many items every time."""
+    if not grows or not isinstance(value, Seq):
+        return None
+    known = value.tensor.length is not None or (bool(value.dims) and value.dims[0] is not None)
+    return combine(length_of(value), v, grows) if known else None
+
+
+def _counts(length: Node | None) -> bool:
+    return isinstance(length, Sym) and length.carried
+
+
+def _stand_in(
+    ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop, there: Node | None = None
+) -> Sym | Start | None:
+    """What a carried variable is as an iteration begins; `there`: the length it then has."""
     m = ex.m
     match value:
         case Node():
@@ -226,7 +274,7 @@ def _stand_in(ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop) ->
             if not pushed:
                 length = value.tensor.length if value.whole else None
                 return Start(cell.name, dims, value.tensor.kind, length)
-            length = Sym(f"length of {cell.name}", None, "int", carried=True)
+            length = there or Sym(f"length of {cell.name}", None, "int", carried=True)
             inner = dims[1:] if dims and value.tensor.kind != "none" else None
             return Start(cell.name, (None, *inner) if inner is not None else None, value.tensor.kind, length)
         case _:

@@ -196,6 +196,8 @@ def renamed(piece: Piece, extra: Iterable[Sym] = ()) -> tuple[Substitution, dict
 
 def meet(piece: Piece, index: Sequence[Node], conditions: Sequence[Node] = ()) -> bool:
     """Whether some point of the piece may write the element `index`."""
+    if len(piece.pos) != len(index):
+        return True  # a row whose rank is not known yet, and an item of it
     change, _ = renamed(piece)
     differences = [combine(change.node(p), i, -1) for p, i in zip(piece.pos, index, strict=True)]
     guards = guard_forms(change.node(g) for g in piece.guards)
@@ -209,6 +211,8 @@ def solve(pos: Sequence[Node], vars: Sequence[Sym], index: Sequence[Node]) -> di
     """
     found: dict[Sym, Node] = {}
     left = set(vars)
+    if len(pos) != len(index):
+        return None
     for p, i in zip(pos, index, strict=True):
         const, terms = parts(p)
         mine = [(a, c) for a, c in terms if isinstance(a, Sym) and a in left]

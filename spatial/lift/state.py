@@ -36,6 +36,8 @@ class NotLifted(Exception):
         """What is carried so are numbers: a few iterations may be taken one after the other."""
         self.index: Node | None = None
         """The index, from 0, that is not proved in range."""
+        self.of = ""
+        """The sequence it is an index of."""
         self.number: Tensor | None = None
         """The sequence that stands where a number is wanted."""
         self.within = 0

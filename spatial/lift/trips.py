@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 from spatial.lift import arith
 from spatial.lift.bounds import at_least_zero
-from spatial.lift.changes import assigned_names
 from spatial.lift.loops import Runner, counter_step
 from spatial.lift.state import Cell, Scope
 from spatial.lift.values import Node, Op, Sym, combine, int_constant, integer, linear, parts, plus, scale
@@ -74,7 +73,7 @@ def _fails_after(
     """After how many iterations a comparison first fails."""
     v = Sym("v")
     inner = Scope(outer=scope)
-    assigned = assigned_names(body, ex.m.program)
+    assigned = ex.m.changes.assigned_names(body)
     for name in dict.fromkeys(n.name for n in syntax.walk(c) if isinstance(n, syntax.Name)):
         if name in own:
             inner.names[name] = Cell(name, combine(own[name], v))

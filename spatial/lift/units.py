@@ -94,6 +94,9 @@ class Units:
     viewed: set[Tensor] = field(default_factory=set[Tensor])
     """Units that some read looked through."""
 
+    numbers: dict[Node, Unit] = field(default_factory=dict[Node, Unit])
+    """Units of numbers read from outside."""
+
     def __post_init__(self) -> None:
         self.mapper = Settled(self.read)
 

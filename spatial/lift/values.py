@@ -57,7 +57,7 @@ class Lin(Node):
     __slots__ = ("const", "terms")
 
     def __init__(self, const: int, terms: tuple[tuple[Node, int], ...]) -> None:
-        super().__init__("int", free_of(a for a, _ in terms))
+        super().__init__("int", free_of([a for a, _ in terms]))
         self.const = const
         self.terms = terms
 
@@ -270,6 +270,7 @@ def free_of(nodes: Iterable[Node]) -> frozenset[Symbol]:
 # ---------------------------------------------------------------- constructors
 
 _pool: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
+"""Expressions by what they are made of, which they hold as long as they live themselves."""
 
 
 def _intern(key: tuple[object, ...], make: Callable[[], Node]) -> Node:
@@ -282,7 +283,7 @@ def _intern(key: tuple[object, ...], make: Callable[[], Node]) -> Node:
 
 def integer(value: int) -> Node:
     """The integer constant."""
-    return _intern(("lin", value), lambda: Lin(value, ()))
+    return _intern((value, ()), lambda: Lin(value, ()))
 
 
 def real(value: float) -> Node:
@@ -316,7 +317,7 @@ def _ordered(const: int, terms: tuple[tuple[Node, int], ...]) -> Node:
     """`const + Σ coef * atom` of terms by age, none of them zero."""
     if const == 0 and len(terms) == 1 and terms[0][1] == 1:
         return terms[0][0]
-    return _intern(("lin", const, *[part for a, c in terms for part in (id(a), c)]), lambda: Lin(const, terms))
+    return _intern((const, terms), lambda: Lin(const, terms))
 
 
 def constant(node: Node) -> int | float | bool | None:
@@ -365,12 +366,12 @@ def plus(a: Node, n: int) -> Node:
 
 def raw_op(fn: str, args: tuple[Node, ...], kind: str) -> Node:
     """The operation as it stands, nothing simplified."""
-    return _intern((fn, kind, *(id(a) for a in args)), lambda: Op(fn, args, kind))
+    return _intern((fn, kind, args), lambda: Op(fn, args, kind))
 
 
 def get(tensor: Tensor, index: tuple[Node, ...]) -> Node:
     """The element, nothing looked through."""
-    return _intern(("get", id(tensor), *(id(i) for i in index)), lambda: Get(tensor, index))
+    return _intern((tensor, index), lambda: Get(tensor, index))
 
 
 def fold(
@@ -394,5 +395,5 @@ def fold(
     ):
         vars, guards, value = (*vars, *value.vars), (*guards, *value.guards), value.value
     guards = tuple(dict.fromkeys(g for g in guards if g is not TRUE))
-    key = ("fold", op, *map(id, vars), 0, *map(id, guards), 0, id(value), id(arg), id(init))
+    key = (op, vars, guards, value, arg, init)
     return _intern(key, lambda: Fold(op, vars, guards, value, arg, init, order, origin))

@@ -71,6 +71,15 @@ def below(node: Node) -> Iterator[Node]:
         pending += children(n)
 
 
+def levels(node: Node, most: int) -> int:
+    """How deep an expression is nested; one more than `most` if deeper than that."""
+    deep, level = 0, {node}
+    while level and deep <= most:
+        level = {c for n in level for c in children(n)}
+        deep += 1
+    return deep
+
+
 def alike(a: Node, b: Node) -> bool:
     """Whether two expressions are one but for what the variables of their reductions are called."""
     return _alike(a, b, {}, set())

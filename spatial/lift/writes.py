@@ -83,7 +83,7 @@ def _same_place(a: Piece, b: Piece) -> bool:
 
 def _covers_piece(new: Piece, old: Piece) -> bool:
     """Whether two pieces have the same box at the same places."""
-    if len(new.vars) != len(old.vars) or new.guards or new.ordered:
+    if len(new.vars) != len(old.vars) or len(new.pos) != len(old.pos) or new.guards or new.ordered:
         return False
     if any(a.extent != b.extent for a, b in zip(new.vars, old.vars, strict=True)):
         return False

@@ -13,6 +13,7 @@ from math import prod
 from spatial.errors import Refused
 from spatial.ir.affine import Affine
 from spatial.ir.body import Body, Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Stage
+from spatial.ir.typing import expr_type
 from spatial.numerics import int_range, is_float
 from spatial.passes.float_bounds import ANYTHING, Bounds, bounds_of_float, rounded
 from spatial.passes.orders import dataflow_order
@@ -190,7 +191,8 @@ def _raw(proof: Proof, stage: Stage, value: Expr, cells: dict[int, Interval], wi
             low, high = of(value.arg)
             if value.op != "sum":
                 return low, high
-            lanes = max(proof.target.tile)
+            shape = expr_type(value.arg, stage, proof.body, proof.target).shape
+            lanes = shape[0] if value.axis == "rows" else shape[1]
             return min(low * lanes, low), max(high * lanes, high)
         case Convert():
             return _converted(proof, stage, value, cells, width)

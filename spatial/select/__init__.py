@@ -1,5 +1,7 @@
 """One statement of a graph to the template of one section.
 
+    staging     the order of statements; what must be copied, held or written whole before sections can run it
+    whole       a tensor written in part as one statement over all of it (`scattered`: its pieces, `temporaries`)
     views       how a tensor's dimensions group into slices, rows and columns; flat or dense
     lanes       which variables run along a page's rows and columns, and what page each access then moves
     emit        a builder of template bodies: loads, permutations, stages, stores

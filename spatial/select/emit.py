@@ -118,11 +118,12 @@ class Nest:
 
 @dataclass
 class Emitter:
-    """Collects one template. `tensors`: how each graph tensor is stored."""
+    """Collects one template. `tensors`: how each graph tensor is stored; `bounded`: see `select.section`."""
 
     target: Target
     tensors: Mapping[int, Stored]
     nest: Nest
+    bounded: bool = False
     operands: list[Operand] = field(default_factory=list[Operand])
     binds: list[OperandBind] = field(default_factory=list[OperandBind])
     queues: list[Queue] = field(default_factory=list[Queue])

@@ -19,22 +19,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from spatial.graph.settle import in_place
-from spatial.ir.affine import Affine
-from spatial.ir.graph import (
-    At,
-    Block,
-    Carried,
-    Fn,
-    Graph,
-    GraphTensor,
-    Node,
-    Num,
-    Piece,
-    Read,
-    Statement,
-    Value,
-)
+from spatial.ir.graph import Block, Carried, Fn, Graph, Node, Num, Statement, Value
 from spatial.select.pieces import piece_reads
+from spatial.select.temporaries import Temporaries
 
 Owner = tuple[int, int]
 """Which statement of the source's graph one serves: its node, and its position in a block's body or -1."""
@@ -42,13 +29,13 @@ Owned = tuple[Node, tuple[Owner, ...]]
 """A node and whom its statements serve."""
 
 
-def handed(graph: Graph, tensors: list[GraphTensor]) -> list[Owned]:
-    """The nodes of the graph, with copies of tables before and in its blocks; `tensors` grows by what is copied to."""
+def handed(graph: Graph, work: Temporaries) -> list[Owned]:
+    """The nodes of the graph, with copies of tables before and in its blocks, whose tensors `work` adds."""
     tables = _tables(graph)
     out: list[Owned] = []
     for n, node in enumerate(graph.nodes):
         if isinstance(node, Block):
-            out += _apart(node, n, tables, tensors)
+            out += _apart(node, n, tables, work)
         else:
             out.append((node, ((n, -1),)))
     return out
@@ -73,7 +60,7 @@ def _tables(graph: Graph) -> frozenset[int]:
     return frozenset(found)
 
 
-def _apart(block: Block, number: int, tables: frozenset[int], tensors: list[GraphTensor]) -> list[Owned]:
+def _apart(block: Block, number: int, tables: frozenset[int], work: Temporaries) -> list[Owned]:
     """The block with copies in place of the tables that it carries and does not write in place."""
     inside = {s.out for s in block.body}
     before: dict[int, Statement] = {}
@@ -84,7 +71,7 @@ def _apart(block: Block, number: int, tables: frozenset[int], tensors: list[Grap
             return tensor
         copies = after if tensor in inside else before
         if tensor not in copies:
-            copies[tensor] = copy_of(tensors, tensor)
+            copies[tensor] = work.copy(tensor)
         return copies[tensor].out
 
     def apart(c: Carried) -> Carried:
@@ -130,11 +117,3 @@ def held_to(statement: Statement, low: int, high: int) -> Statement:
         return Fn("min", (Fn("max", (value, Num(low, "int")), "int"), Num(high, "int")), "int")
 
     return replace(statement, pieces=tuple(replace(p, value=held(p.value)) for p in statement.pieces))
-
-
-def copy_of(tensors: list[GraphTensor], tensor: int) -> Statement:
-    """A statement that makes a new tensor, appended to `tensors`, of the elements of `tensor`."""
-    old = tensors[tensor]
-    tensors.append(GraphTensor(old.dims, old.kind, "made", "", old.range))
-    at = tuple(At(Affine.sym(f"v{n}")) for n in range(len(old.dims)))
-    return Statement(len(tensors) - 1, (Piece(old.dims, (), at, Read(tensor, at)),))

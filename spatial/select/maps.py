@@ -17,12 +17,12 @@ from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read, via_uses
 from spatial.select.pieces import Placed, Stored, place_piece, symbols_of
 from spatial.select.spine import emit_spine
-from spatial.select.values import Speller
+from spatial.select.values import Speller, within
 from spatial.select.views import divisor_tile
 from spatial.target import Target
 
 
-def map_template(statement: Statement, stored: dict[int, Stored], target: Target) -> Template:
+def map_template(statement: Statement, stored: dict[int, Stored], target: Target, bounded: bool = False) -> Template:
     """The template of a statement without reductions; raises `Misfit` where its pieces cannot be one section."""
     out = stored[statement.out]
     placed = [place_piece(p, out, stored) for p in statement.pieces]
@@ -36,11 +36,11 @@ def map_template(statement: Statement, stored: dict[int, Stored], target: Target
             nest.axis(var, placed[0].extents[var])
     nest.side(row, False)
     nest.side(col, False)
-    e = Emitter(target, stored, nest)
+    e = Emitter(target, stored, nest, bounded)
     mask = row_mask(e, placed[0])
     ports = Ports(e)
     values = [Speller(e, p, ports, row, col).spell(p.piece.value) for p in placed]
-    value = interleave(values, col) if step > 1 else values[0]
+    value = within(e, interleave(values, col) if step > 1 else values[0], out, statement)
     queue = emit_spine(e, ports, value, (row.tile, col.tile), out.prec, nest.done)
     e.store(statement.out, placed[0].pos, queue, mask)
     return e.finish(kind_of(statement, placed))

@@ -3,7 +3,8 @@
 All stores of a phase into a tensor make its next version together, so the parts of a concatenation, or the halves of a
 rotation, are sections of their own: each stores its part, and the phase stores the whole. Two calls of a phase must not
 write into one granule of memory, so parts must lie granules apart. Pieces that interleave along the columns stay
-together (`select.maps`), and so do reductions. Each part is planned for its share of the sites, lest they not fit.
+together (`select.maps`). Each part is planned for its share of the sites, lest they not fit. Parts that do not fit so
+are made otherwise before (`select.staging`).
 """
 
 from __future__ import annotations

@@ -105,6 +105,27 @@ def index_forms(places: Places) -> Iterator[Affine]:
                 yield at.base
 
 
+def moved(value: Value, change: Mapping[str, Affine]) -> Value:
+    """A value over other variables."""
+    match value:
+        case Var(form):
+            return Var(form.subst(change))
+        case Read():
+            return _read(value, change)
+        case Fn(fn, args, kind):
+            return Fn(fn, tuple(moved(a, change) for a in args), kind)
+        case _:
+            return value
+
+
+def _read(read: Read, change: Mapping[str, Affine]) -> Read:
+    return Read(read.tensor, tuple(_index(at, change) for at in read.at))
+
+
+def _index(at: At, change: Mapping[str, Affine]) -> At:
+    return At(at.base.subst(change), at.via and _read(at.via, change), at.scale)
+
+
 @dataclass(frozen=True)
 class Placed:
     """A piece over stored tensors: `extents` of its variables (1 for one fused away), places of `pos` and of each

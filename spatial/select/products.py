@@ -109,7 +109,9 @@ def reduced_lane(placed: Placed, var: int, tables: tuple[Read, Read], stored: Ma
     return Lane(var, min(extent, most) if whole else divisor_tile(extent, most), extent)
 
 
-def product_template(statement: Statement, stored: dict[int, Stored], target: Target) -> Template:
+def product_template(
+    statement: Statement, stored: dict[int, Stored], target: Target, bounded: bool = False
+) -> Template:
     """The template of a product; raises `Misfit` where it is none that the matrix datapath computes."""
     out = stored[statement.out]
     placed = place_piece(statement.pieces[0], out, stored)
@@ -127,7 +129,7 @@ def product_template(statement: Statement, stored: dict[int, Stored], target: Ta
         if var != roles.k.var:
             nest.loop(var, placed.extents[var])
     nest.side(roles.k, True)
-    e = Emitter(target, stored, nest)
+    e = Emitter(target, stored, nest, bounded)
     acc = emit_product(e, placed, roles)
     post = Ports(e)
     speller = Speller(e, placed, post, roles.m, roles.n, {0: post.port(acc, nest.done)})

@@ -17,7 +17,7 @@ from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of
 from spatial.select.spine import emit_spine
-from spatial.select.values import Speller
+from spatial.select.values import Speller, within
 from spatial.select.views import divisor_tile
 from spatial.target import Target
 
@@ -25,7 +25,9 @@ FOLDS = {"sum": "add", "max": "max", "min": "min"}
 """The elementwise operation that folds one term in; a product of lanes is folded with `mul` page by page."""
 
 
-def reduction_template(statement: Statement, stored: dict[int, Stored], target: Target) -> Template:
+def reduction_template(
+    statement: Statement, stored: dict[int, Stored], target: Target, bounded: bool = False
+) -> Template:
     """The template of one piece with one reduction; raises `Misfit` where it has another form."""
     if len(statement.pieces) != 1 or len(statement.pieces[0].accs) != 1 or statement.pieces[0].guards:
         raise Misfit("a statement with several reductions, parts or guards", "a section holds one reduction")
@@ -50,7 +52,7 @@ def reduction_template(statement: Statement, stored: dict[int, Stored], target: 
             nest.side(row if var == row.var else col, True)
         else:
             nest.loop(var, placed.extents[var])
-    e = Emitter(target, stored, nest)
+    e = Emitter(target, stored, nest, bounded)
     inside = in_extent(e, row if row_red else Lane(), col if col_red else Lane())
     fold = emit_arg if acc.arg is not None else emit_fold
     queue, shape = fold(e, placed, acc, inside, (row_red, col_red))
@@ -60,7 +62,8 @@ def reduction_template(statement: Statement, stored: dict[int, Stored], target: 
     if acc.init is not None:
         result_of = Op({"product": "mul"}.get(acc.op, FOLDS.get(acc.op, "add")), (speller.spell(acc.init), result))
         speller.accs = {0: result_of}
-    made = emit_spine(e, post, speller.spell(placed.piece.value), shape, out.prec, nest.done)
+    value = within(e, speller.spell(placed.piece.value), out, statement)
+    made = emit_spine(e, post, value, shape, out.prec, nest.done)
     e.store(statement.out, placed.pos, made, None)
     return e.finish("argmax" if acc.arg is not None else "reduction")
 

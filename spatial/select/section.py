@@ -11,20 +11,22 @@ from spatial.select.reductions import reduction_template
 from spatial.target import Target
 
 
-def select(statement: Statement, stored: dict[int, Stored], target: Target) -> Template:
+def select(statement: Statement, stored: dict[int, Stored], target: Target, bounded: bool = False) -> Template:
     """The section template of one statement.
 
     A sum of products goes to the matrix datapath where its accesses and formats fit there, else to the elementwise one
-    as a plain reduction. Raises `Misfit` with the reasons of every family that was tried.
+    as a plain reduction. `bounded`: coordinates are kept in the statement's box where pages hang over it, so that
+    integers made of them are no larger than the statement's. Raises `Misfit` with the reasons of every family tried,
+    each once.
     """
     if not any(p.accs for p in statement.pieces):
-        return map_template(statement, stored, target)
+        return map_template(statement, stored, target, bounded)
     if not is_product(statement):
-        return reduction_template(statement, stored, target)
+        return reduction_template(statement, stored, target, bounded)
     try:
-        return product_template(statement, stored, target)
+        return product_template(statement, stored, target, bounded)
     except Misfit as first:
         try:
-            return reduction_template(statement, stored, target)
+            return reduction_template(statement, stored, target, bounded)
         except Misfit as second:
-            raise Misfit((*first.problems, *second.problems)) from second
+            raise Misfit(tuple(dict.fromkeys((*first.problems, *second.problems)))) from second

@@ -7,41 +7,43 @@ is a copy. What blocks carry is put right first (`handing`).
 
     a' = a[i] + 1 over a        ->      t = a[i] + 1;  a' = t[i] over a
 
+Of anything but state, what is not written is lost: a tensor written over another that is no state is written whole
+(`select.whole`), and so are tensors whose parts no sections can make side by side.
+
 Knows no layout, no section and no target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from spatial.graph.settle import in_place
-from spatial.ir.affine import Affine
+from spatial.graph.settle import in_place, written_over
 from spatial.ir.graph import (
-    Acc,
     At,
     Block,
     Fn,
     Graph,
-    GraphTensor,
     Node,
-    Num,
     Piece,
     Read,
     Reduction,
     Statement,
     Value,
 )
-from spatial.select.handing import Owner, copy_of, handed
+from spatial.select.handing import Owner, handed
 from spatial.select.pieces import piece_reads
+from spatial.select.temporaries import Temporaries
+from spatial.select.whole import whole
 
 
 @dataclass(frozen=True)
 class Staged:
-    """The graph in its new order. `owners`: for each node whom its statements serve."""
+    """The graph in its new order. `owners`: for each node whom its statements serve; `kept`: versions of state."""
 
     graph: Graph
     owners: tuple[tuple[Owner, ...], ...]
+    kept: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -55,30 +57,17 @@ class _Item:
     over: frozenset[int]
 
 
-@dataclass
-class _Work:
-    tensors: list[GraphTensor]
-
-    def made(self, dims: tuple[int, ...], kind: str, bounds: tuple[int, int] | None = None) -> int:
-        self.tensors.append(GraphTensor(dims, kind, "made", "", bounds))
-        return len(self.tensors) - 1
-
-    def copy(self, tensor: int) -> Statement:
-        """A statement that makes a new tensor of the elements of `tensor`."""
-        return copy_of(self.tensors, tensor)
-
-
 def staged(graph: Graph) -> Staged:
     """The graph as sections can run it; the same where nothing stands in the way."""
-    work = _Work(list(graph.tensors))
+    work = Temporaries(list(graph.tensors))
+    kept = _kept(graph)
     items: list[_Item] = []
-    for node, owners in handed(graph, work.tensors):
+    for node, owners in handed(graph, work):
         if isinstance(node, Block):
-            body = _ordered(work, [_item(s, (o,)) for s, o in zip(node.body, owners, strict=True)])
-            block = replace(node, body=tuple(s for i in body for s in (i.node,) if isinstance(s, Statement)))
-            items.append(_item(block, tuple(o for i in body for o in i.owners)))
+            parts = [(o, made) for s, o in zip(node.body, owners, strict=True) for made in _settled(work, s, kept)]
+            items.append(_of_body(node, _ordered(work, [_item(s, (o,)) for o, s in parts])))
         else:
-            items.append(_item(node, owners))
+            items += [_item(s, owners) for s in _settled(work, node, kept)]
     gone = {t for i in items for t in i.over}
     results = list(graph.results)
     end: Owner = (len(graph.nodes), -1)
@@ -94,7 +83,79 @@ def staged(graph: Graph) -> Staged:
         nodes=tuple(i.node for i in done),
         results=tuple(results),
     )
-    return Staged(made, tuple(i.owners for i in done))
+    return Staged(made, tuple(i.owners for i in done), _kept(made))
+
+
+def rejoined(put: Staged, unfit: Callable[[Statement], bool]) -> Staged | None:
+    """The graph with the statements whose parts cannot be sections side by side made otherwise; None if none is left.
+
+    Parts written over state follow each other; others become one statement over the whole tensor.
+    """
+    work = Temporaries(list(put.graph.tensors))
+    items: list[_Item] = []
+    changed = False
+    for node, owners in zip(put.graph.nodes, put.owners, strict=True):
+        body = node.body if isinstance(node, Block) else (node,)
+        inner: list[_Item] = []
+        for statement, owner in zip(body, owners, strict=True):
+            made = _joined(work, statement, put.kept) if unfit(statement) else None
+            changed = changed or made is not None
+            inner += [_item(s, (owner,)) for s in made or [statement]]
+        items += [_of_body(node, inner)] if isinstance(node, Block) else inner
+    if not changed:
+        return None
+    graph = replace(put.graph, tensors=tuple(work.tensors), nodes=tuple(i.node for i in items))
+    return Staged(graph, tuple(i.owners for i in items), _kept(graph))
+
+
+def _of_body(block: Block, body: Sequence[_Item]) -> _Item:
+    made = replace(block, body=tuple(s for i in body for s in (i.node,) if isinstance(s, Statement)))
+    return _item(made, tuple(o for i in body for o in i.owners))
+
+
+def _kept(graph: Graph) -> frozenset[int]:
+    """The versions of state from a call's beginning to its end: what a statement does not write is still there.
+
+    What is written over a copy of state is none of them.
+    """
+    earlier = written_over(graph)
+    found: set[int] = set()
+    for _, start, end in graph.state:
+        at = end
+        found |= {start, end}
+        while at in earlier:
+            at = earlier[at]
+            found.add(at)
+    return frozenset(found)
+
+
+def _settled(work: Temporaries, statement: Statement, kept: frozenset[int]) -> list[Statement]:
+    """A statement and what must be made before it: one reduction a statement, and whole what is no state."""
+    if len(statement.pieces) > 1 and any(p.accs for p in statement.pieces):
+        kind = work.tensors[statement.out].kind
+        pieces = (
+            replace(p, red=(), value=work.held(p, p.value, kind), accs=()) if p.accs else p for p in statement.pieces
+        )
+        statement = replace(statement, pieces=tuple(pieces))
+    if statement.over is not None and statement.out not in kept:
+        statement = whole(statement, work) or statement
+    return [*work.taken(), statement]
+
+
+def _joined(work: Temporaries, statement: Statement, kept: frozenset[int]) -> list[Statement] | None:
+    """A statement of several parts as several statements, or as one of one part; None where it cannot be."""
+    if len(statement.pieces) == 1:
+        return None
+    if statement.out not in kept:
+        made = whole(statement, work, interleave=False)
+        return None if made is None else [*work.taken(), made]
+    old = work.tensors[statement.out]
+    steps: list[Statement] = []
+    for piece in statement.pieces:
+        step = Statement(work.made(old.dims, old.kind, old.range), (piece,), steps[-1].out if steps else statement.over)
+        steps.append(step)
+    steps[-1] = replace(steps[-1], out=statement.out)
+    return steps
 
 
 def _item(node: Node, owners: tuple[Owner, ...]) -> _Item:
@@ -120,7 +181,7 @@ def _reads(statement: Statement) -> Iterator[int]:
             yield read.tensor
 
 
-def _ordered(work: _Work, items: Sequence[_Item]) -> list[_Item]:
+def _ordered(work: Temporaries, items: Sequence[_Item]) -> list[_Item]:
     """The items, each after what it needs, writers after all readers of what they write over."""
     left = [x for item in items for x in _apart(work, item)]
     done: list[_Item] = []
@@ -140,7 +201,7 @@ def _ordered(work: _Work, items: Sequence[_Item]) -> list[_Item]:
     return done
 
 
-def _apart(work: _Work, item: _Item) -> list[_Item]:
+def _apart(work: Temporaries, item: _Item) -> list[_Item]:
     """The item so that it reads nothing it writes over."""
     both = item.reads & item.over
     if not both:
@@ -149,39 +210,17 @@ def _apart(work: _Work, item: _Item) -> list[_Item]:
         copies = {t: work.copy(t) for t in sorted(both)}
         inner = _renamed_item(item, {t: c.out for t, c in copies.items()})
         return [*(_item(c, item.owners[:1]) for c in copies.values()), inner]
-    statement, out = item.node, list[_Item]()
+    statement = item.node
     pieces: list[Piece] = []
     for piece in statement.pieces:
-        at = tuple(At(Affine.sym(f"v{n}")) for n in range(len(piece.par)))
-
-        def kept(value: Value, kind: str, piece: Piece = piece, at: tuple[At, ...] = at) -> Read:
-            tensor = work.made(piece.par, kind)
-            reduced = (piece.red, piece.accs) if _has_accs(value) else ((), ())
-            made = Statement(tensor, (Piece(piece.par, reduced[0], at, value, reduced[1]),))
-            out.append(_item(made, item.owners))
-            return Read(tensor, at)
-
-        value = kept(piece.value, work.tensors[statement.out].kind)
-        one, zero = Num(1, "int"), Num(0, "int")
+        value = work.held(piece, piece.value, work.tensors[statement.out].kind)
         guards = tuple(
-            Fn("ne", (kept(Fn("select", (g, one, zero), "int"), "int"), zero), "bool")
-            if any(r.tensor in both for r in piece_reads(Piece((), (), (), g)))
-            else g
+            work.held_truth(piece, g) if any(r.tensor in both for r in piece_reads(Piece((), (), (), g))) else g
             for g in piece.guards
         )
         pieces.append(Piece(piece.par, (), piece.pos, value, (), guards))
-    out.append(_item(Statement(statement.out, tuple(pieces), statement.over), item.owners))
-    return out
-
-
-def _has_accs(value: Value) -> bool:
-    match value:
-        case Fn():
-            return any(_has_accs(a) for a in value.args)
-        case Acc():
-            return True
-        case _:
-            return False
+    made = [*work.taken(), Statement(statement.out, tuple(pieces), statement.over)]
+    return [_item(s, item.owners) for s in made]
 
 
 # ---------------------------------------------------------------- rewriting reads

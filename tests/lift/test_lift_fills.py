@@ -10,11 +10,12 @@ import pytest
 from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lifting import Facts, graph_of
+from lifting import Facts, graph_of, parse
 
-from spatial.ir.graph import Graph, Piece
+from spatial.ir.graph import Fn, Graph, Num, Piece
 from spatial.lift import exact
-from spatial.lift.fills import evaluate_fill
+from spatial.lift.fills import evaluate_fill, fill_values
+from spatial.logos.interpret import interpret
 
 ROTARY = """## To native cos (x: Float) -> Float
 ## Main
@@ -94,3 +95,14 @@ def test_pow_is_correctly_rounded(x: float, y: float) -> None:
 )
 def test_pow_where_it_is_exact(x: float, y: float, want: float) -> None:
     assert exact.power(x, y) == want
+
+
+HALVES = (0.49999999999999994, 0.5, 1.5, 2.5, 4503599627370495.5, 4503599627370497.0, 9.3e18, 1.0e300)
+
+
+@pytest.mark.parametrize("value", [sign * v for v in HALVES for sign in (1.0, -1.0)])
+@pytest.mark.parametrize("fn", ("floor", "ceil", "round"))
+def test_whole_numbers_are_those_of_the_interpreter(fn: str, value: float) -> None:
+    want = interpret(parse(f"## Main\nLet y be {fn}(x).\n"), {"x": value}).variables["y"]
+    piece = Piece((), (), (), Fn(fn, (Num(value, "float"),), "int"))
+    assert fill_values(piece, ()).item() == want

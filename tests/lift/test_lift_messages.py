@@ -19,6 +19,15 @@ FACTS = Facts(
     ("x", "g", "w"),
 )
 ALONE = Facts({"m": 4}, open_inputs=True)
+COUNTED = Facts(
+    {"n": 6},
+    {
+        "xs": Table((6,), "float"),
+        "chosen": Table((6,), "int", (0, 5)),
+        "count": Table((1,), "int", (0, 9)),
+    },
+    assume=("count <= n",),
+)
 
 LOST = "is written but is no state: writes of an input are lost"
 DECLARE = "declare the table `state: true`, or build a new Seq"
@@ -287,17 +296,14 @@ Assert that n > m + 2.
     ),
     # ------------------------------------------------ variables of refusals found late
     "in range only under a condition": (
-        FACTS,
-        """Let y be a new Seq of Float.
-Repeat for i from 1 to n:
-    If i > 1:
-        Push item (i - 1) of xs to y.
-    Otherwise:
-        Push 0.0 to y.
+        COUNTED,
+        """Let y be 0.0.
+Repeat for t from 1 to item 1 of count:
+    Set y to y + item (item t of chosen + 1) of xs.
 """,
-        "6:9",
+        "3:5",
         "y",
-        'an index of "xs" is in range only under a condition that its statement does not keep',
+        'an index of "chosen" is in range only under a condition that its statement does not keep',
         "index so that every item of the loop's whole range exists, or read inside a sum, maximum or minimum",
     ),
     "a result of unknown shape": (

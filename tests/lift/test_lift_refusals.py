@@ -217,18 +217,6 @@ Repeat for i from 1 to n:
         4,
         "several iterations write the same item",
     ),
-    "in range only under a condition": (
-        """## Main
-Let y be a new Seq of Float.
-Repeat for i from 1 to n:
-    If i > 1:
-        Push item (i - 1) of xs to y.
-    Otherwise:
-        Push 0.0 to y.
-""",
-        7,
-        "only under a condition",
-    ),
     "recursion": (
         """## To f (a: Int) -> Int:
     If a is at most 0:

@@ -249,16 +249,15 @@ While y < item 2 of row:
 
 def test_statements_that_only_the_last_look_refuses_are_all_told() -> None:
     """What is in range only under a condition is found when the graph is made."""
-    one = """Let {0} be a new Seq of Float.
-Repeat for i from 1 to n:
-    If i > 1:
-        Push item (i - 1) of xs to {0}.
-    Otherwise:
-        Push 0.0 to {0}.
+    tables = {"chosen": Table((6,), "int", (0, 5)), "many": Table((1,), "int", (0, 9))}
+    facts = Facts(FACTS.sizes, {**FACTS.tables, **tables}, assume=("many <= n",))
+    one = """Let {0} be 0.0.
+Repeat for t from 1 to item 1 of many:
+    Set {0} to {0} + item (item t of chosen + 1) of xs.
 """
     source = one.format("a") + "Let y be item 1 of xs + 1.0.\n" + one.format("b")
-    found = lifted(source, FACTS, ("a", "y", "b"))
-    assert [(m.line, m.binder) for m in found.missing] == [(6, "a"), (13, "b")]
+    found = lifted(source, facts, ("a", "y", "b"))
+    assert [(m.line, m.binder) for m in found.missing] == [(3, "a"), (7, "b")]
     assert found.partial is not None
     assert [name for name, _ in found.partial.results] == ["y"]
 

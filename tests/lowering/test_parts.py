@@ -1,4 +1,4 @@
-"""Statements of several pieces become sections of one phase that together store the tensor, or are refused by name."""
+"""Statements of several pieces become sections of one phase that together store the tensor, or one statement."""
 
 from __future__ import annotations
 
@@ -100,18 +100,23 @@ def test_parts_are_stored_in_one_phase(name: str, target: Target):
     assert differences(case, got, want) == []
 
 
-@pytest.mark.parametrize(
-    "case, why",
-    (
-        (one_after_another(37, 21), "meet inside a granule of memory"),
-        (one_after_another(*[16] * 9), "made of 9 parts, more than the chip has"),
-    ),
-    ids=("inside a granule", "too many"),
-)
-def test_parts_that_cannot_share_a_phase_are_refused(case: Drawn, why: str):
-    result = lowered(case, REFERENCE)
-    assert result.whole() is None and result.lowered == 0
-    assert why in result.missing[0].why and result.missing[0].mend
+JOINED = {
+    "inside a granule": one_after_another(37, 21),
+    "more than the chip has rows": one_after_another(*[16] * 9),
+}
+
+
+@pytest.mark.parametrize("target", (REFERENCE, TF32, SMALL, LONE), ids=lambda t: t.name)
+@pytest.mark.parametrize("name", JOINED)
+def test_parts_that_cannot_share_a_phase_become_one_statement(name: str, target: Target):
+    case = JOINED[name]
+    result = lowered(case, target)
+    program = result.into_whole()
+    assert "parts" not in dict(result.kinds)
+    verdict = check_program(program, target)
+    assert verdict.accepted, [str(f) for f in (*verdict.failures, *verdict.unsupported)][:5]
+    got, want = outcome(case, program, target)
+    assert differences(case, got, want) == []
 
 
 def test_a_group_goes_to_the_first_phase_that_holds_all_of_it():

@@ -48,7 +48,6 @@ REFUSED = _by_name(
             "prefix_masks: a lower triangle, two loops a row",
         ),
         "a sequence grows by rows that are joined to it": ("transposes: flattened, joined rows",),
-        "branches of unlike reads are no pieces": ("rotary: halves, by a guard",),
         "rows of run-time length are pushed": ("attention_decode: scores of all heads first",),
         "the best is read back at its place": ("argmax: of rows, by the item at the place",),
         "the place is carried in an item of a sequence": ("argmax: of rows, set over copies",),

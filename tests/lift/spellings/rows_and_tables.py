@@ -288,6 +288,50 @@ def fill(choose: Chooser) -> Problem:
     return Problem("fill", variant, sizes("rows", "cols"), inputs, steps, results)
 
 
+def collect(choose: Chooser) -> Problem:
+    """Items and rows added where a table says."""
+    variant = ("items", "rows", "some")[choose.below(3)]
+    inputs = {"ids": integers("rows", low=0, high=poly("depth") - 1)}
+    place, axes = (lookup("ids", "i"),), [("i", poly("rows"))]
+    tests: tuple[Test, ...] = ()
+    names: tuple[str, ...] = ("rows", "depth")
+    if variant == "rows":
+        inputs |= {"held": floats("depth", "cols", state=True), "x": floats("rows", "cols")}
+        place, axes, names = (*place, poly("j")), [*axes, ("j", poly("cols"))], (*names, "cols")
+        term: Expr = at("x", "i", "j")
+    else:
+        inputs |= {"held": floats("depth", state=True), "x": floats("rows")}
+        term = at("x", "i")
+    if variant == "some":
+        tests = (Test(">", at("x", "i"), Num(0.0)),)
+    step = Update("held", tuple(axes), place, Bin("+", at("held", *place), term), tests)
+    return Problem("collect", variant, sizes(*names), inputs, (step,), ())
+
+
+def shifted(choose: Chooser) -> Problem:
+    """What lies beside, and something else where nothing does."""
+    variant = ("before", "after", "row", "both", "diagonal")[choose.below(5)]
+    inputs = {"x": floats("rows", "cols")}
+
+    def seen(index: Poly, extent: str, value: Expr) -> Choose:
+        inside = Test(">=", Count(index, False), Num(0)), Test("<", Count(index, False), Count(poly(extent), False))
+        return Choose(inside, value, Num(0.5))
+
+    i, j = poly("i"), poly("j")
+    match variant:
+        case "before":
+            value: Expr = seen(j - 1, "cols", at("x", i, j - 1))
+        case "after":
+            value = seen(j + 2, "cols", mul(at("x", i, j + 2), Num(2.0)))
+        case "row":
+            value = seen(i - 1, "rows", sub(at("x", i, j), at("x", i - 1, j)))
+        case "both":
+            value = add(seen(j - 1, "cols", at("x", i, j - 1)), seen(j + 1, "cols", at("x", i, j + 1)))
+        case _:
+            value = seen(i - 1, "rows", seen(j + 1, "cols", at("x", i - 1, j + 1)))
+    return Problem("shifted", variant, sizes("rows", "cols"), inputs, (define("y", ROW, value),))
+
+
 FAMILIES: tuple[Family, ...] = (
     product,
     elementwise,
@@ -303,4 +347,6 @@ FAMILIES: tuple[Family, ...] = (
     view,
     window,
     fill,
+    collect,
+    shifted,
 )
