@@ -24,7 +24,7 @@ from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
 from spatial.select.emit import OperandBind, Template
 from spatial.select.handing import held_ranges, held_to
-from spatial.select.layouts import TableLayout, read_tensors, statements_of, store_all
+from spatial.select.layouts import TableLayout, store_all
 from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
 from spatial.select.section import select
@@ -295,9 +295,10 @@ def lower(
             if isinstance(e, Bug):
                 raise
             missing = (g.Missing(number, "", "compose", str(e.problems[0].what)),)
-    read = {r.tensor for s in statements_of(graph) for r in read_tensors(s)}
-    read |= {t for b in graph.nodes if isinstance(b, g.Block) for c in b.carried for t in (c.initial, c.made)}
-    fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill" and n in read)
+    fills = tuple((work.stored[n].name, n) for n, t in enumerate(graph.tensors) if t.role == "fill")
+    if program is not None:
+        named = {t.name for t in program.tensors}
+        fills = tuple(f for f in fills if f[0] in named)
     return ProgramLowering(
         program,
         lifted.statements,

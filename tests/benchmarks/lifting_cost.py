@@ -63,19 +63,19 @@ def fused(count: int) -> tuple[str, tuple[str, ...]]:
 
 def residual(count: int) -> tuple[str, tuple[str, ...]]:
     """Each statement reads the one before twice: its items, and their sum."""
-    text = "Let y0 be copy of x.\n"
-    for k in range(1, count + 1):
-        text += f"Let s{k} be 0.0.\nRepeat for i from 1 to n:\n    Set s{k} to s{k} + item i of y{k - 1}.\n"
-        text += _loop(f"y{k}", f"item i of y{k - 1} + s{k} * item i of x + {k}.5")
-    return text, (f"y{count}",)
+    return _summed(count, " + {k}.5")
 
 
 def layers(count: int) -> tuple[str, tuple[str, ...]]:
     """The same without a constant of its own in each: layers, which fold."""
+    return _summed(count, "")
+
+
+def _summed(count: int, own: str) -> tuple[str, tuple[str, ...]]:
     text = "Let y0 be copy of x.\n"
     for k in range(1, count + 1):
         text += f"Let s{k} be 0.0.\nRepeat for i from 1 to n:\n    Set s{k} to s{k} + item i of y{k - 1}.\n"
-        text += _loop(f"y{k}", f"item i of y{k - 1} + s{k} * item i of x")
+        text += _loop(f"y{k}", f"item i of y{k - 1} + s{k} * item i of x{own.format(k=k)}")
     return text, (f"y{count}",)
 
 
