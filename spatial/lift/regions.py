@@ -118,6 +118,8 @@ class Regions:
                             Piece(p.vars, (*p.guards, c), p.pos, a, p.ordered),
                         ]
                     elif whole:
+                        if not self._reads_inside(b, self.assumed):  # the side that can be made everywhere goes below
+                            c, a, b = arith.negate(c), b, a
                         unit.base = self._other(unit, p, b)
                         pending.append(Piece(p.vars, (c,), p.pos, a, p.ordered))
                     else:
