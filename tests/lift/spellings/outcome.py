@@ -95,20 +95,18 @@ def judged(spelled: Spelled, seed: int = 1) -> Outcome:
         known = facts(problem, size)
         program = parse(source, "spelled.lg")
         cases = given(problem, known, seed)
-        for tables in cases[:1]:
-            lists = {n: (v.ravel() if n in spelled.flat else v).tolist() for n, v in tables.items()}
-            try:
-                interpret(program, {**known.sizes, **lists}, output=lambda _: None)
-            except SourceError as error:
-                raise AssertionError(f"a program that does not run: {error}\n{source}") from error
         found = lifted(program, known, problem.results)
-        if found.graph is None:
-            return Outcome(spelled, refused="; ".join(dict.fromkeys(m.why for m in found.missing)))
-        for tables in cases:
-            try:
-                agree(program, known, tables, problem.results, graph=found.graph)
-            except (AssertionError, ValueError, IndexError, KeyError) as error:
-                return Outcome(spelled, wrong=f"size {size}: {type(error).__name__} {error}")
+        try:
+            if found.graph is None:
+                lists = {n: (v.ravel() if n in spelled.flat else v).tolist() for n, v in cases[0].items()}
+                interpret(program, {**known.sizes, **lists}, output=lambda _: None)
+                return Outcome(spelled, refused="; ".join(dict.fromkeys(m.why for m in found.missing)))
+            for tables in cases:
+                agree(program, known, tables, problem.results, graph=found.graph, flat=spelled.flat)
+        except SourceError as error:
+            raise AssertionError(f"a program that does not run: {error}\n{source}") from error
+        except (AssertionError, ValueError, IndexError, KeyError) as error:
+            return Outcome(spelled, wrong=f"size {size}: {type(error).__name__} {error}")
     return Outcome(spelled)
 
 
