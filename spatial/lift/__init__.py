@@ -9,7 +9,8 @@ of them. In reading order:
     exact, fills             natives and build-time constants, correctly rounded
     flat                     tables of several axes read as one sequence
     facts, state             what a spec declares; variables, and the refusal
-    survey, machine          what is noted of a program that is refused; guards and the proof that accesses are in range
+    survey                   what is noted of a program that is refused
+    accesses, machine        indices to be proved in range; variables, guards, and the proof
     expressions              the language's expressions
     changes, loops, trips    what a body may change; a loop's record, who runs its body, and how often
     nests, blocks            a loop as a nest of independent iterations, or as a block of instances

@@ -175,7 +175,10 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
             s.inner.dims = made.dims
             _learn(m, s.entry, made, loop)
         if not isinstance(made, Made) or (made.base is None and _outside(made, block)):
-            made = copy_of(made, m.tick(), loop.span) if not m.discovering else made
+            if m.discovering and (made.dims is None or None in made.dims):
+                m.unsure = True
+            else:
+                made = copy_of(made, m.tick(), loop.span)
         block.initial.append(s.entry)
         block.inner.append(s.inner)
         block.made.append(made)
@@ -257,6 +260,8 @@ def _check_whole(m: Machine, s: Slot, made: Tensor, loop: Loop) -> None:
     if partial and not (isinstance(root, Source) and root.state):
         raise _recurrence(s.cell, loop)
     if m.discovering:
+        same = made.dims == s.entry.dims and made.length is s.entry.length and made.kind == s.entry.kind
+        m.unsure = m.unsure or not same
         return
     if made.dims != s.entry.dims or made.length is not s.entry.length:
         raise NotLifted(

@@ -157,8 +157,8 @@ class Executor:
 
     def bound(self, expr: syntax.Expr, scope: Scope, name: str, span: Span) -> Value:
         """A value to bind: unfinished reads of tables become numbers or whole slices."""
-        value = self.eval.value(expr, scope)
-        fresh = isinstance(expr, syntax.Call) and not self.m.discovering
+        value = self.m.kept(self.eval.value(expr, scope))
+        fresh = isinstance(expr, syntax.Call)
         made = value.tensor if isinstance(value, Seq) and value.whole else None
         if isinstance(made, Made) and (fresh or not made.name):
             made.name, made.origin = name, span  # what a function made is called what its caller calls it
@@ -168,7 +168,7 @@ class Executor:
         """Notes a line the program prints."""
         if self.m.nest_depth or self.m.block_depth:
             raise NotLifted("Show stands inside a loop", "show the whole sequence after the loop", span)
-        self.m.shows.append(self.eval.value(expr, scope))
+        self.m.shows.append(self.m.kept(self.eval.value(expr, scope)))
 
     def check(self, expr: syntax.Expr, scope: Scope) -> None:
         """An assertion that is known to hold is nothing; another cannot be checked on the chip."""
@@ -298,7 +298,7 @@ class Executor:
             raise NotLifted(f'"{name}" calls itself', "write the recursion as a loop", expr.span)
         own = Scope(outer=None)
         for param, arg in zip(found.params, expr.args, strict=True):
-            value = self.eval.value(arg, scope)
+            value = m.kept(self.eval.value(arg, scope))
             cell = m.lookup(arg.name, scope, arg.span) if isinstance(arg, syntax.Name) else None
             if param.mutable and isinstance(value, Seq) and cell is not None:
                 own.names[param.name] = cell

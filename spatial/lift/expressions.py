@@ -123,7 +123,7 @@ class Evaluator:
         """A value inside a text."""
         if hole.spec:
             raise NotLifted("a format in a shown text is not part of a tensor program", "show the value plainly")
-        return self.value(hole.value, scope)
+        return self.m.kept(self.value(hole.value, scope))
 
     def item(self, value: Seq, index: syntax.Expr, scope: Scope, span: Span) -> Value:
         """`item index of value`."""
@@ -184,8 +184,9 @@ class Evaluator:
             return self.appended(left, right, expr.span)
         if expr.op == "*":
             for one, other in ((left, right), (right, left)):
-                row = isinstance(one, Seq) and one.dims and not self.m.undecided(one)  # else an item of a flat table
-                if row and isinstance(one, Seq) and isinstance(other, Node) and other.kind == "int":
+                if not isinstance(one, Seq) or not isinstance(other, Node) or other.kind != "int":
+                    continue
+                if one.dims and not self.m.undecided(one):  # else an item of a flat table
                     return self.repeated(one, other, expr.span, flat=True)
         a, b = self.m.scalar(left, expr.left.span), self.m.scalar(right, expr.right.span)
         if expr.op in _ARITHMETIC:

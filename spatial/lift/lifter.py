@@ -1,8 +1,8 @@
 """From a program to a tensor graph: executes Main symbolically, then brings what its roots need to canonical form.
 
-The first execution learns the shapes of weights from their accesses, and which tables are indexed flat; a second one
-proves everything with these known. Statements of Main that are refused are noted and stepped over, so that one run
-tells all it can.
+The first execution learns the shapes of weights from their accesses, and which tables are indexed flat. Where something
+turned on what was not known yet, a second one proves everything with it known. Statements of Main that are refused are
+noted and stepped over, so that one run tells all it can.
 """
 
 from __future__ import annotations
@@ -94,8 +94,11 @@ def _run(program: syntax.Program, facts: Facts, surveying: bool = False) -> Exec
     rounds = 0
     while True:
         try:
-            first = _execute(program, facts, changes, shapes, integers, flat, True, surveying).machine
+            started = _execute(program, facts, changes, shapes, integers, flat, True, surveying)
+            first = started.machine
             learned = _merged(shapes, _learned(first))
+            if not started.refused and not surveying and first.learn(learned, flat):
+                return started
             flat |= first.flat_tables()
             ended = _execute(program, facts, changes, learned, integers, flat, False, surveying)
         except WrongKind as found:

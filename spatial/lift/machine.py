@@ -6,10 +6,11 @@ Holds no rule of the language; `expressions` and `execute` drive it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from spatial.errors import nearest
+from spatial.lift.accesses import Access, out_of_range, said
 from spatial.lift.bounds import at_least_zero, bounds
 from spatial.lift.changes import Changes
 from spatial.lift.facts import Facts
@@ -28,7 +29,6 @@ from spatial.lift.values import (
     Tensor,
     combine,
     free_of,
-    int_constant,
     integer,
     plus,
     scale,
@@ -36,19 +36,6 @@ from spatial.lift.values import (
 from spatial.lift.walk import below
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
-
-
-@dataclass(frozen=True)
-class Access:
-    """An index to be proved: `index` in [0, size) where the guards hold; `size` None: axis `axis` of a weight."""
-
-    index: Node
-    size: Node | None
-    source: Source | None
-    axis: int
-    guards: tuple[Node, ...]
-    name: str
-    span: Span
 
 
 @dataclass(frozen=True)
@@ -93,6 +80,8 @@ class Machine:
     steps: int = 1
     """How often the loops around that are recurrences of numbers are taken step by step."""
     discovering: bool = False
+    unsure: bool = False
+    """While discovering: something was let pass that another execution must prove."""
     survey: Survey | None = None
     """Set where refused statements are stepped over."""
     order: int = 0
@@ -128,6 +117,12 @@ class Machine:
     def known(self) -> tuple[Node, ...]:
         """What holds here: guards of loops and branches, and the declared relations of inputs."""
         return (*self.guards, *self.assumed)
+
+    def kept(self, value: Value) -> Value:
+        """A value to bind or to show, noted if it is an item of what has no known shape yet: it is taken for a row."""
+        if isinstance(value, Seq) and isinstance(value.tensor, Source) and value.tensor.dims is None:
+            value.tensor.bound.add(len(value.prefix))
+        return value
 
     # -- names
 
@@ -196,11 +191,9 @@ class Machine:
         """Notes that `index` is used on an axis of a tensor, and proves it in range or refuses."""
         size: Node | None = None
         source = None
-        if (
-            tensor.dims is not None
-            and axis < len(tensor.dims)
-            and not (isinstance(tensor, Source) and tensor.role == "weight" and self.discovering)
-        ):
+        if tensor.dims is not None and isinstance(tensor, Source) and tensor.role == "weight" and self.discovering:
+            self.unsure = True  # its shape may yet grow
+        elif tensor.dims is not None and axis < len(tensor.dims):
             extent = tensor.dims[axis]
             size = tensor.length if axis == 0 and tensor.length is not None else None
             if size is None and extent is not None:
@@ -224,34 +217,23 @@ class Machine:
             if high is not None:
                 needs = access.source.needs
                 needs[access.axis] = max(needs.get(access.axis, 0), high + 1)
-            elif not self.discovering and access.size is None:
+            elif self.discovering:
+                self.unsure = True
+            elif access.size is None:
                 self.refuse(access, "its greatest value is not known")
         if not at_least_zero(access.index, access.guards):
             self.refuse(access, "it may be 0 or negative")
         if access.size is not None and not at_least_zero(
             plus(combine(access.size, access.index, -1), -1), access.guards
         ):
-            self.refuse(access, f"it may exceed {_said(access.size)}, the length")
+            self.refuse(access, f"it may exceed {said(access.size)}, the length")
 
     def refuse(self, access: Access, why: str) -> None:
         """An index that is not proved in range."""
         if self.discovering:
+            self.unsure = True
             return
-        low, high = bounds(plus(access.index, 1))
-        reach = f"it is {low}" if low is not None and low == high else f"it runs from {_bound(low)} to {_bound(high)}"
-        mend = "bound the loop, or declare the range of the input it comes from"
-        loose = rangeless(access.index) if low is None or high is None else ()
-        if loose:
-            names = " and ".join(f'"{name}"' for name in loose)
-            reach = f"it comes from {names}, of which no range is known"
-            mend = f"declare the range of {names}"
-            if self.facts.open_inputs:
-                mend = "bound the index with max and min: max(1, min(length, …))"
-        problem = NotLifted(
-            f'an index of "{access.name}" is not proved in range: {reach}, and {why}', mend, access.span, "read"
-        )
-        problem.final, problem.index, problem.of = True, access.index, access.name
-        raise problem
+        raise out_of_range(access, why, self.facts.open_inputs)
 
     def resume(self, accesses: Sequence[Access], change: Substitution) -> None:
         """Takes up the accesses of a closed loop, its symbols replaced."""
@@ -268,6 +250,22 @@ class Machine:
                 failed = True
         if failed:
             raise follows("an index in it is not proved in range")
+
+    def learn(self, shapes: Mapping[str, tuple[int, ...]], flat: Set[str]) -> bool:
+        """Whether all went as if `shapes`, which the accesses imply, had been known before; they then are.
+
+        `flat`: the tables that were known to be indexed as one sequence.
+        """
+        open_ = [s for s in self.sources.values() if s.dims is None]
+        for s in open_:
+            rank = len(shapes.get(s.name, ()))
+            if s.asked or rank in s.bound or s.items - {rank}:
+                return False
+        if self.unsure or self.flat_tables() != flat:
+            return False
+        for s in open_:
+            s.dims = shapes.get(s.name)
+        return True
 
     # -- sequences
 
@@ -350,6 +348,8 @@ class Machine:
                 self.set_mode(table, "flat", span)
                 return self.flat(tensor, value.prefix, span)
             case Seq(tensor=tensor) if tensor.dims is None and value.prefix:
+                if isinstance(tensor, Source):
+                    tensor.items.add(len(value.prefix))
                 found = element(tensor, value.prefix, self.known())
                 if isinstance(found, Get) and isinstance(found.tensor, Source):
                     self.note(found, span)
@@ -412,9 +412,9 @@ class Machine:
         tensor = value.tensor
         if value.whole and tensor.length is not None:
             return tensor.length
-        dims = value.dims
         if isinstance(tensor, Source) and tensor.name not in self.facts.tables:
             raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
+        dims = value.dims
         table = self.table(tensor)
         if table is not None and table.mode == "flat" and value.whole:
             return integer(math.prod(_extents(tensor)))
@@ -423,27 +423,9 @@ class Machine:
         return integer(dims[0])
 
 
-def rangeless(node: Node) -> tuple[str, ...]:
-    """Names of the integer inputs without a known range that a value is made of, in their first order."""
-    found: dict[str, None] = {}
-    for n in below(node):
-        if isinstance(n, Get) and isinstance(n.tensor, Source) and n.kind == "int" and n.tensor.range is None:
-            found[n.tensor.name] = None
-    return tuple(found)
-
-
 def _extents(tensor: Tensor) -> list[int]:
     return [d or 1 for d in tensor.dims or ()]
 
 
 def _nearest(name: str, known: set[str]) -> str:
     return nearest(name, sorted(known))
-
-
-def _said(size: Node) -> str:
-    n = int_constant(size)
-    return str(n) if n is not None else "a length known at run time"
-
-
-def _bound(value: int | None) -> str:
-    return "an unknown value" if value is None else str(value)

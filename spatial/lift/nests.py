@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from spatial.lift import arith
+from spatial.lift.accesses import Access
 from spatial.lift.bounds import at_least_zero
 from spatial.lift.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.close_scalars import close_scalars
 from spatial.lift.close_sequences import close_sequences
 from spatial.lift.inductions import close_inductions
 from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_value, restored
-from spatial.lift.machine import Access, Machine
+from spatial.lift.machine import Machine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running
 from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of

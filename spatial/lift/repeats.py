@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from spatial.lift.accesses import rangeless
 from spatial.lift.arith import extreme
 from spatial.lift.blocks import run_block
 from spatial.lift.bounds import bounds
 from spatial.lift.loops import WRITTEN_OUT, Loop, Runner, steps_of, take_steps, write_out
-from spatial.lift.machine import rangeless
 from spatial.lift.nests import run_nest
 from spatial.lift.partly import block_tells, run_surveyed
 from spatial.lift.state import NotLifted, Scope
@@ -80,6 +80,7 @@ def _run(ex: Runner, loop: Loop, scope: Scope) -> None:
             names = " and ".join(f'"{name}"' for name in rangeless(loop.trip)) or "the input its bound comes from"
             mend = "bound it with min" if m.facts.open_inputs else f"declare the range of {names}"
             raise NotLifted("how often this loop runs has no known limit", mend, loop.span)
+        m.unsure = True
         high = 1 << 20
     if m.survey is None:
         _choose(ex, loop, scope, high)

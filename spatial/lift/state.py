@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from spatial.lift.values import Made, Node, Piece, Sym, Tensor, get
+from spatial.lift.values import Made, Node, Piece, Source, Sym, Tensor, get
 from spatial.logos.syntax import Span
 
 cell_serial = itertools.count()
@@ -86,8 +86,12 @@ class Seq:
 
     @property
     def dims(self) -> tuple[int | None, ...] | None:
-        """Extents of the slice, None if its rank is unknown."""
-        return None if self.tensor.dims is None else self.tensor.dims[len(self.prefix) :]
+        """Extents of the slice, None if its rank is unknown: a source then remembers that somebody asked."""
+        if self.tensor.dims is None:
+            if isinstance(self.tensor, Source):
+                self.tensor.asked = True
+            return None
+        return self.tensor.dims[len(self.prefix) :]
 
     @property
     def whole(self) -> bool:
@@ -174,9 +178,9 @@ class Scope:
 
 def whole_of(value: Seq, order: int, origin: Span) -> Tensor:
     """The slice as a tensor of its own (a copy, which later turns out a view or a gather)."""
+    dims = value.dims
     if value.whole:
         return value.tensor
-    dims = value.dims
     if dims is None:
         return Made(value.tensor.name, (None,), None, (), order, origin, kind=value.tensor.kind)
     vars = tuple(Sym("k", d) for d in dims)

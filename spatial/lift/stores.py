@@ -42,6 +42,7 @@ def set_item(ex: Runner, s: syntax.SetItem, scope: Scope) -> None:
     target = whole_of(cell.value, ex.m.tick(), s.span)
     index = _checked(ex, target, indices, value, s.span)
     if target.dims is None and ex.m.discovering:
+        ex.m.unsure = True
         return  # a copy of a weight: what is read of it goes on telling the shape
     rank = len(target.dims) if target.dims is not None else len(index)
     vars: tuple[Sym, ...] = ()
@@ -72,7 +73,9 @@ def set_item(ex: Runner, s: syntax.SetItem, scope: Scope) -> None:
 
 def _learn(ex: Runner, stored: Node, row: Seq, target: Tensor, depth: int, span: Span) -> None:
     """The shape of a weight whose row is stored `depth` deep in `target`: the row is as long as the one it replaces."""
-    if row.dims is None and not ex.m.discovering:
+    if row.dims is None and ex.m.discovering:
+        ex.m.unsure = True
+    elif row.dims is None:
         raise NotLifted(
             f'the shape of "{row.tensor.name or "the row"}" is not known: nothing but this copy tells it',
             "write the row item by item, in a loop of known bounds",

@@ -134,7 +134,7 @@ class Tensor:
 class Source(Tensor):
     """A table, a weight or an input. `range`: declared bounds of integers; `state`: may be written in place."""
 
-    __slots__ = ("mode", "needs", "range", "role", "state")
+    __slots__ = ("asked", "bound", "items", "mode", "needs", "range", "role", "state")
 
     def __init__(
         self,
@@ -149,6 +149,10 @@ class Source(Tensor):
         self.role, self.range, self.state = role, range, state
         self.mode = ""  # "flat" or "nested", once the source has shown how deep it indexes
         self.needs: dict[int, int] = {}  # least extent each axis must have, by the accesses
+        # While `dims` is None: whether they were asked for, and how deep items of it were taken for numbers, or bound.
+        self.asked = False
+        self.items: set[int] = set()
+        self.bound: set[int] = set()
 
 
 class Start(Tensor):
