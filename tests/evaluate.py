@@ -138,6 +138,8 @@ class _Points:
             case Num(float() as number, "float"):
                 rounded = math.isfinite(number) and float(np.float32(number)) != number
                 return Held(np.asarray(number), np.asarray(self.unit * abs(number) if rounded else 0.0))
+            case Num(truth, "bool"):
+                return Held.exact(bool(truth))
             case Num():
                 return Held.exact(value.value)
             case Var():
