@@ -25,7 +25,7 @@ of them. In reading order:
     settle, units            expressions in canonical form; statements in the making, views looked through
     closed, order, share     fills; the order of statements; what is computed once
     regions                  reads that exist only where a branch is taken
-    hoist, joins             what stands alone, and what becomes part of its reader
+    hoist, sizes, joins      what stands alone, what large expressions are cut at, what becomes part of its reader
     inside, needs, layouts   the last range check; what nobody asks for; the axes of intermediates
     boxes, emit              canonical boxes; records and numbers
     record, canonical        what became of every statement; the way from values to the graph

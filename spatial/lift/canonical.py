@@ -25,6 +25,7 @@ from spatial.lift.record import recorded, unread
 from spatial.lift.regions import Regions
 from spatial.lift.settle import settle
 from spatial.lift.share import merge
+from spatial.lift.sizes import cut_large
 from spatial.lift.state import NotLifted, Seq, Site, Text, Value
 from spatial.lift.units import Unit, Units
 from spatial.lift.values import Node, Piece, Source, Sym, Tensor, constant
@@ -57,6 +58,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     blocks = list(units.blocks.values())
     for unit in units.all:
         selected(unit, units.read_unit)
+    cut_large(units, reachable(units, outside))
     Regions(Hoister(units, reachable(units, outside), False), machine.assumed).run()
     equal: dict[Unit, Unit] = {}
     for repeats in (False, True):

@@ -18,10 +18,11 @@ from spatial.lift.closed import is_fill
 from spatial.lift.folds import OPS
 from spatial.lift.hoist import outer_folds
 from spatial.lift.rewrite import Mapper, Substitution
+from spatial.lift.sizes import LARGE
 from spatial.lift.solve import injective, lands
 from spatial.lift.units import Unit, Units
 from spatial.lift.values import ZERO, Fold, Get, Node, Piece, Sym, Tensor, get, parts
-from spatial.lift.walk import children, levels
+from spatial.lift.walk import children, levels, tree_size
 
 _DEEPEST = 96
 """Levels of an expression that joining makes at most: a longer chain of maps stays several statements."""
@@ -174,7 +175,18 @@ def _map_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool
         return False
     if levels(p.value, _DEEPEST) + levels(use.piece.value, _DEEPEST) > _DEEPEST:
         return False
+    if _copied(use, p) > LARGE:
+        return False
     return _put(unit, use, p)
+
+
+def _copied(use: Use, p: Piece) -> int:
+    """How large a reader gets in which the value of what it reads would stand several times; 0 if once."""
+    size = tree_size(p.value, {})
+    read = tree_size(use.read, {})
+    after = tree_size(use.piece.value, {use.read: size})
+    times = (after - tree_size(use.piece.value, {})) // (size - read) if size != read else 1
+    return after if times > 1 else 0
 
 
 def _joinable_fold(unit: Unit, use: Use, outside: set[Tensor]) -> bool:

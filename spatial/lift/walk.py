@@ -71,6 +71,14 @@ def below(node: Node) -> Iterator[Node]:
         pending += children(n)
 
 
+def tree_size(node: Node, known: dict[Node, int]) -> int:
+    """How many nodes an expression has written down as a tree, in which shared parts stand again (`known`: of some)."""
+    found = known.get(node)
+    if found is None:
+        found = known[node] = 1 + sum(tree_size(c, known) for c in children(node))
+    return found
+
+
 def levels(node: Node, most: int) -> int:
     """How deep an expression is nested; one more than `most` if deeper than that."""
     deep, level = 0, {node}
