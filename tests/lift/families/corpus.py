@@ -3,8 +3,8 @@
 A file begins with facts in YAML: `sizes` (name to number, or to a list of numbers for the sizes it is tried at),
 `tables`, `weights` (their extents may be names of sizes), `results`, `natives`, `assume`. A line `--- KIND TITLE` opens
 a program: `same` ones mean the same and lift to one graph; `rounds` ones compute the same numbers up to rounding, by
-another expression; `also` opens another problem of the family: the programs after it are compared with it. A program
-without a header of its own is all Main.
+another expression, and of some inputs other bits; `also` opens another problem of the family: the programs after it are
+compared with it. A program without a header of its own is all Main.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import yaml
 from lifting import Array, Facts, Table
 
 from spatial.graph import describe
-from spatial.ir.graph import Block, Graph
+from spatial.ir.graph import At, Block, Fn, Graph, Read, Value
 
 FOLDER = Path(__file__).parent
 
@@ -130,3 +130,20 @@ def kinds(graph: Graph) -> tuple[str, ...]:
     """The families of a graph's statements, sorted; maps and copies apart, which expressions add and take away."""
     found = (describe.family(s) for node in graph.nodes for s in (node.body if isinstance(node, Block) else (node,)))
     return tuple(sorted(f for f in found if f not in ("map", "copy")))
+
+
+def places(graph: Graph) -> frozenset[tuple[str, tuple[At, ...]]]:
+    """Where maps read named tables of as many axes as they have themselves."""
+    found: set[tuple[str, tuple[At, ...]]] = set()
+    for _, statement, _ in describe.statements_of(graph):
+        for piece in statement.pieces:
+            pending: list[Value] = [piece.value, *piece.guards]
+            while pending:
+                match pending.pop():
+                    case Read(tensor, at) if graph.tensors[tensor].name and len(at) == len(piece.par) > 1:
+                        found.add((graph.tensors[tensor].name, at))
+                    case Fn(args=args):
+                        pending += args
+                    case _:
+                        pass
+    return frozenset(found)

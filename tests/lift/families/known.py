@@ -61,5 +61,48 @@ REFUSED_AT_OTHER_SIZES = _by_name({})
 APART = _by_name({})
 """Spellings that round differently, and are made of other statements than the plain one of their problem."""
 
-SECTIONS = _by_name({})
+SECTIONS = _by_name(
+    {
+        "a power of run-time values has no section": (
+            "gelu: the tangent form, by a power",
+            "layernorm: the root by a power",
+            "reductions: length, by a power",
+            "rmsnorm: the root by a power",
+            "rmsnorm: the reciprocal root by a power",
+            "softmax: a power of e",
+        ),
+        "a stored factor of two-dimensional windows has no lanes for the matrix datapath": (
+            "convolution_2d: scaled, the picture scaled",
+            "convolution_2d: scaled, seven tenths inside",
+            "convolution_2d: scaled, roots on both sides",
+            "convolution_2d: scaled, negated twice",
+        ),
+        "a sum of products of three factors is no sum of products of two tables": (
+            "accumulate: a scaled residual, the factor inside",
+            "accumulate: a scaled residual, the matrix scaled",
+            "accumulate: a scaled residual, ten times a tenth",
+            "convolution_1d: scaled, the factor inside",
+            "convolution_1d: scaled, three inside, a tenth after",
+            "convolution_1d: scaled, divided inside",
+            "convolution_2d: scaled, the factor inside",
+            "convolution_2d: scaled, three inside, a tenth after",
+            "convolution_2d: scaled, divided inside",
+            "matmul: scaled, the factor inside",
+            "matmul: scaled, three inside, a tenth after",
+            "matmul: scaled, divided inside",
+            "matmul_batched: scaled, the factor inside",
+            "matmul_batched: scaled, three inside, a tenth after",
+            "matmul_batched: scaled, divided inside",
+            "matmul_bias: scaled, the factor inside",
+            "matmul_bias: scaled, three inside, a tenth after",
+            "matmul_bias: scaled, divided inside",
+            "matmul_transposed: scaled, the factor inside",
+            "matmul_transposed: scaled, three inside, a tenth after",
+            "matmul_transposed: scaled, divided inside",
+            "matmul_integer: rescaled to floats, started from the zero point",
+            "matmul_integer: rescaled to floats, terms divided",
+            "matmul_integer: rescaled to floats, terms scaled",
+        ),
+    }
+)
 """Spellings that round differently, and are lowered to sections of other kinds, maps apart."""
