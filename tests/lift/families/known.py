@@ -55,7 +55,13 @@ REFUSED = _by_name(
 )
 """Spellings that are refused."""
 
-REFUSED_AT_OTHER_SIZES = _by_name({})
+REFUSED_AT_OTHER_SIZES = _by_name(
+    {
+        "a length that is a quotient of a counter is not proved to be reached": (
+            "attention_prefill: positions and heads by one counter",
+        ),
+    }
+)
 """Spellings that lift at the first sizes of their family and are refused at the second."""
 
 APART = _by_name({})
