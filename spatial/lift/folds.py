@@ -128,9 +128,11 @@ def together(node: Node) -> Node:
 
 
 def counted_piece(piece: Piece, keys: Keys) -> Piece:
-    """A piece with its variables placed; writes that happen in order stay as they are."""
-    if piece.ordered or any(v.extent is None or v.extent < 1 for v in piece.vars):
+    """A piece with its variables placed; of writes that happen in order, those that can meet keep their order."""
+    if any(v.extent is None or v.extent < 1 for v in piece.vars):
         return piece
+    if piece.ordered:
+        return _in_order(piece)
 
     def remade(box: Box) -> Piece:
         return Piece(box.vars, box.guards, box.pos, box.values[0])
@@ -140,6 +142,19 @@ def counted_piece(piece: Piece, keys: Keys) -> Piece:
     for v in box.vars:
         box = placed(box, v, lambda b: keys.piece(remade(b)).digest)
     return remade(box)
+
+
+def _in_order(piece: Piece) -> Piece:
+    """Writes of one item differ in the variables that no axis tells by itself: those first, in their order."""
+    told: dict[Sym, None] = {}
+    for i in piece.pos:
+        match parts(i)[1]:
+            case ((Sym() as v, _),) if v in piece.vars:
+                told[v] = None
+            case _:
+                pass
+    vars = (*(v for v in piece.vars if v not in told), *told)
+    return piece if vars == piece.vars else Piece(vars, piece.guards, piece.pos, piece.value, True)
 
 
 # ---------------------------------------------------------------- what stands before the loop
@@ -157,16 +172,14 @@ def _never_empty(form: Fold) -> bool:
 def joined(node: Node, keys: Keys) -> Node:
     """An operation of a reduction and a term of its own kind, as one reduction."""
     match node:
-        case Op(fn=("max" | "min") as fn, args=(a, b)):
-            for one, other in ((a, b), (b, a)):
-                if isinstance(one, Fold) and one.op == fn and _is_term(other, one, keys):
-                    return one
-        case Op(fn=("add" | "mul") as fn, args=(a, b)):
+        case Op(fn=("add" | "mul" | "max" | "min") as fn, args=(a, b)):
             for one, other in ((a, b), (b, a)):
                 if isinstance(one, Fold) and OPS.get(one.op) == fn:
-                    longer = _longer(other, one, keys)
-                    if longer is not None:
-                        return longer
+                    for term, rest in _terms(other, fn):
+                        longer = _with_term(term, one, keys)
+                        if longer is not None:
+                            whole = longer if rest is None else arith.rebuild(fn, (longer, rest), node.kind)
+                            return joined(whole, keys)
         case Lin():
             for atom, c in node.terms:
                 if isinstance(atom, Fold) and atom.op == "sum":
@@ -176,6 +189,24 @@ def joined(node: Node, keys: Keys) -> Node:
         case _:
             pass
     return node
+
+
+def _terms(node: Node, fn: str) -> Iterator[tuple[Node, Node | None]]:
+    """What stands beside a reduction, and of two that its own operation puts together each, with the other."""
+    yield node, None
+    match node:
+        case Op(fn=found, args=(a, b)) if found == fn:
+            yield a, b
+            yield b, a
+        case _:
+            pass
+
+
+def _with_term(term: Node, of: Fold, keys: Keys) -> Node | None:
+    """A reduction that takes a term in; a maximum or minimum may already have it."""
+    if of.op in _WORST and _is_term(term, of, keys):
+        return of
+    return _longer(term, of, keys)
 
 
 def _is_term(value: Node, of: Fold, keys: Keys) -> bool:

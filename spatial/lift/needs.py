@@ -15,7 +15,22 @@ from spatial.lift.inside import inside
 from spatial.lift.order import depends, visited
 from spatial.lift.rewrite import Substitution
 from spatial.lift.units import Unit
-from spatial.lift.values import BlockValue, Fold, Get, Node, Op, Piece, Source, Sym, Tensor, combine, integer
+from spatial.lift.values import (
+    BlockValue,
+    Fold,
+    Get,
+    Node,
+    Op,
+    Piece,
+    Source,
+    Sym,
+    Tensor,
+    combine,
+    integer,
+    parts,
+    plus,
+    scale,
+)
 from spatial.lift.walk import children
 
 
@@ -85,7 +100,10 @@ def _told(p: Piece, read: Get, guards: Sequence[Node]) -> set[Node]:
 
 def selected(unit: Unit, read: Callable[[Tensor, tuple[Node, ...]], Node]) -> None:
     """Makes one piece written over a whole table under a condition a branch; `read`: of the table written over."""
-    if unit.base is None or len(unit.pieces) != 1 or _in_place(unit.base):
+    if unit.base is not None and _in_place(unit.base):
+        unit.pieces = tuple(_found(p) for p in unit.pieces)
+        return
+    if unit.base is None or len(unit.pieces) != 1:
         return
     p = unit.pieces[0]
     guards, value = p.guards, p.value
@@ -94,28 +112,61 @@ def selected(unit: Unit, read: Callable[[Tensor, tuple[Node, ...]], Node]) -> No
             guards, value = split_guards((*guards, condition)), a
         case _:
             pass
-    if p.ordered or not guards or not all(isinstance(i, Sym) for i in p.pos) or len(set(p.pos)) != len(p.pos):
+    if p.ordered or not guards:
         return
     change: dict[Sym, Node] = {}
+    pos: list[Sym] = []
     limits: list[Node] = []
     for i, extent in zip(p.pos, unit.shape, strict=True):
-        assert isinstance(i, Sym)
-        if i.extent != extent:
-            change[i] = whole = Sym(i.name, extent)
-            limits.append(combine(integer((i.extent or 0) - 1), whole, -1))
+        match parts(i)[1]:
+            case ((Sym() as v, 1),) if v in p.vars and v not in change:
+                whole = Sym(v.name, extent) if v.extent != extent else v
+                change[v] = first = plus(whole, -parts(i)[0])
+                limits += [first, combine(integer((v.extent or 0) - 1), first, -1)]
+                pos.append(whole)
+            case _:
+                return
     turned = Substitution(change)
     guards, value = tuple(turned.node(g) for g in guards), turned.node(value)
-    pos = tuple(turned.node(i) for i in p.pos)
     if len(p.vars) != len(pos) or not all(at_least_zero(n, guards) for n in limits) or not inside(value):
         return
     condition: Node = arith.TRUE
     for g in guards:
         condition = arith.both(condition, g)
     base, unit.base = unit.base, None
-    chosen = arith.select(condition, value, read(base, pos))
-    unit.pieces = (Piece(tuple(i for i in pos if isinstance(i, Sym)), (), pos, chosen),)
+    chosen = arith.select(condition, value, read(base, tuple(pos)))
+    unit.pieces = (Piece(tuple(pos), (), tuple(pos), chosen),)
 
 
 def _in_place(base: Tensor) -> bool:
     """Whether a table written over is one that changes in place: state, or what a block carries."""
     return base.state if isinstance(base, Source) else not isinstance(base, Unit) or base.base is not None
+
+
+def _found(piece: Piece) -> Piece:
+    """What is written where a variable equals a run-time number, `if i == p`, is written at that number."""
+    conditions = split_guards(piece.guards)
+    for v in piece.vars:
+        for g in conditions:
+            at = _equal(v, g)
+            if at is None or not any(v in i.free for i in piece.pos):
+                continue
+            if at_least_zero(at) and at_least_zero(combine(integer((v.extent or 1) - 1), at, -1)):
+                change = Substitution({v: at})
+                guards = tuple(h for h in (change.node(h) for h in conditions if h is not g) if h is not arith.TRUE)
+                vars = tuple(u for u in piece.vars if u is not v)
+                pos = tuple(change.node(i) for i in piece.pos)
+                return _found(Piece(vars, guards, pos, change.node(piece.value), piece.ordered))
+    return piece
+
+
+def _equal(v: Sym, condition: Node) -> Node | None:
+    """What a condition says that a variable equals."""
+    match condition:
+        case Op(fn="eq", args=(a, b)) if a.kind == b.kind == "int":
+            form = combine(a, b, -1)
+            c = dict(parts(form)[1]).get(v, 0)
+            rest = combine(form, v, -c)
+            return scale(rest, -c) if abs(c) == 1 and v not in rest.free else None
+        case _:
+            return None

@@ -31,6 +31,7 @@ from spatial.lift.values import (
     Tensor,
     get,
     integer,
+    parts,
 )
 from spatial.lift.walk import below
 from spatial.logos.syntax import NO_SPAN, Span
@@ -286,9 +287,17 @@ def _through(unit: Unit, index: tuple[Node, ...]) -> tuple[Tensor, tuple[Node, .
     if hit is None or point is None:
         return None
     value = hit.value
-    if isinstance(value, Const) or (value.kind == "int" and is_affine(value)):
+    if isinstance(value, Const) or (value.kind == "int" and (is_affine(value) or _is_place(value))):
         return Substitution(point).node(value)
     if isinstance(value, Get) and all(is_affine(i) for i in value.index):
         change = Substitution(point)
         return value.tensor, tuple(change.node(i) for i in value.index)
     return None
+
+
+def _is_place(value: Node) -> bool:
+    """Whether an integer is what an index may be: one item of a table times a constant, beside box variables."""
+    atoms = [a for a, _ in parts(value)[1]]
+    items = [a for a in atoms if isinstance(a, Get)]
+    plain = all(is_affine(a) for a in atoms if not isinstance(a, Get))
+    return plain and len(items) == 1 and all(is_affine(i) for i in items[0].index)

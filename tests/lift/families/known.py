@@ -9,25 +9,12 @@ def _by_name(causes: dict[str, tuple[str, ...]]) -> dict[str, str]:
 
 UNLIKE = _by_name(
     {
-        "a first term outside the reduction does not join it": (
-            "matmul_bias: a first term peeled",
-            "reductions: maximum, in the item",
-        ),
-        "a loop over what no place depends on is not moved inside": ("scatter: columns outside",),
-        "a row that is searched for is not the row at its place": ("updates: a row, searched for",),
-        "a selection is not brought to one condition and one order of its branches": (
-            "prefix_masks: a lower triangle, the rest masked",
-        ),
         "a write over a whole table is a statement beside the table": ("convolution_1d: padded by zeros, pushed",),
         "axes that a reader splits are split in some statements only": (
             "attention_decode: a group's heads by a running head",
             "attention_decode: groups and heads within",
             "attention_prefill: groups, heads within, positions innermost",
             "attention_prefill: heads by a running place",
-        ),
-        "places computed in a table of their own are not read through": (
-            "gather: places first",
-            "scatter: places first",
         ),
         "reductions of reductions are not merged": ("convolution_2d: products stored",),
         "what a guard says is not what a bound says": (
