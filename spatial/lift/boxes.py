@@ -84,6 +84,21 @@ def _next_split(piece: Piece) -> tuple[Sym, Sym, Sym, int] | None:
     return v, Sym(v.name, (v.extent or 0) // by), Sym(v.name, by), by
 
 
+def split_as(piece: Piece, v: Sym, place: Node) -> Piece:
+    """Splits a variable as a place that runs over the same numbers is made of several, outermost first."""
+    const, terms = parts(place)
+    made = sorted(((a, c) for a, c in terms if isinstance(a, Sym)), key=lambda t: -t[1])
+    step = 1
+    for a, c in reversed(made):
+        if c != step or a.extent is None:
+            return piece
+        step *= a.extent
+    if const or len(made) < max(len(terms), 2) or step != v.extent:
+        return piece
+    fresh = tuple(Sym(v.name, a.extent) for a, _ in made)
+    return _replace_var(piece, v, fresh, {v: linear(0, dict(zip(fresh, (c for _, c in made), strict=True)))})
+
+
 def _replace_var(piece: Piece, old: Sym, new: tuple[Sym, ...], change: dict[Sym, Node]) -> Piece:
     """The piece with one bound variable replaced, wherever it is bound."""
     renamed = _Renamer(Substitution(change), old, new).piece(piece)

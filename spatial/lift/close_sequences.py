@@ -286,6 +286,8 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
             )
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
+    if n is not None and c.guard is not TRUE:  # what begins where a loop before ended may not go past the end
+        closed = [Piece(p.vars, (c.guard, *p.guards), p.pos, p.value, p.ordered) for p in closed]
     apart, new = list(old), list(closed)
     first = int_constant(length_of(k.entry))
     while new:

@@ -144,6 +144,7 @@ def placed(box: Box, v: Sym, key: Callable[[Box], str]) -> Box:
     ways: dict[tuple[int, Node], None] = {(1, ZERO): None, (-1, integer(extent - 1)): None}
     ways.update(dict.fromkeys((1, at) for at in low))
     ways.update(dict.fromkeys((-1, at) for at in high))
+    ways.update(dict.fromkeys(_alone(box.pos, v)))
     for value in (*box.pos, *box.values):
         ways.update(dict.fromkeys(_suggested(value, v)))
     best: tuple[int, ...] = ()
@@ -164,12 +165,17 @@ def _suggested(value: Node, v: Sym) -> Iterator[tuple[int, Node]]:
     """Ways to count a variable in which an index is the variable alone."""
     for n in below(value):
         if isinstance(n, Get):
-            for i in n.index:
-                terms = dict(parts(i)[1])
-                c = terms.get(v, 0)
-                rest = combine(i, v, -c)
-                if abs(c) == 1 and len(terms) > 1 and v not in rest.free:
-                    yield c, scale(rest, -c)
+            yield from _alone(n.index, v)
+
+
+def _alone(index: Sequence[Node], v: Sym) -> Iterator[tuple[int, Node]]:
+    """Ways to count a variable in which one of some indices is the variable alone."""
+    for i in index:
+        terms = dict(parts(i)[1])
+        c = terms.get(v, 0)
+        rest = combine(i, v, -c)
+        if abs(c) == 1 and len(terms) > 1 and v not in rest.free:
+            yield c, scale(rest, -c)
 
 
 def _counted(

@@ -283,7 +283,7 @@ def _at(of: Fold, v: Sym, place: Node, keys: Keys) -> Node:
 
 def _longer(term: Node, of: Fold, keys: Keys) -> Node | None:
     """The reduction with one term more, at one of its ends."""
-    if of.init is not None or of.arg is not None or not (term.free or isinstance(term, Get)):
+    if of.init is not None or of.arg is not None or constant(term) is not None:
         return None
     wanted = keys.of(term)
     for v, place, longer in _ends(of):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from spatial.lift.bounds import is_affine
+from spatial.lift.boxes import split_as
 from spatial.lift.closed import is_fill
 from spatial.lift.folds import OPS
 from spatial.lift.hoist import outer_folds
@@ -224,7 +225,8 @@ def _sum_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool
 
 def _put(unit: Unit, use: Use, p: Piece) -> bool:
     """Puts the value of a unit where it is read; False where the point is not known."""
-    point = lands(p, use.read.index)
+    piece, index = _divided(p, use)
+    point = lands(p, index)
     if point is None:
         return False
     value = Substitution(point).node(p.value)
@@ -234,9 +236,21 @@ def _put(unit: Unit, use: Use, p: Piece) -> bool:
 
     mapper = Mapper(on_get)
     reader = use.reader
-    reader.pieces = tuple(mapper.piece(q) if q is use.piece else q for q in reader.pieces)
+    reader.pieces = tuple(mapper.piece(piece) if q is use.piece else q for q in reader.pieces)
     reader.belong()
     return True
+
+
+def _divided(p: Piece, use: Use) -> tuple[Piece, tuple[Node, ...]]:
+    """The piece that reads `p`, and where: a variable that runs over what several of `p` make is split as they are."""
+    piece = use.piece
+    for place, i in zip(p.pos, use.read.index, strict=True):
+        if isinstance(i, Sym):
+            piece = split_as(piece, i, place)
+    if piece is use.piece:
+        return piece, use.read.index
+    reads = (r for n in (*piece.guards, piece.value) for r, _, _ in _reads(n, frozenset(), "value"))
+    return piece, next(r.index for r in reads if r.tensor is use.read.tensor)
 
 
 def _copy_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool:

@@ -98,7 +98,11 @@ def _told(p: Piece, read: Get, guards: Sequence[Node]) -> set[Node]:
     return found
 
 
-def selected(unit: Unit, read: Callable[[Tensor, tuple[Node, ...]], Node]) -> None:
+Read = Callable[[Tensor, tuple[Node, ...], Sequence[Node]], Node]
+"""How an element of a tensor is read where conditions hold, views looked through."""
+
+
+def selected(unit: Unit, read: Read) -> None:
     """Makes one piece written over a whole table under a condition a branch; `read`: of the table written over."""
     if unit.base is not None and _in_place(unit.base):
         unit.pieces = tuple(_found(p) for p in unit.pieces)
@@ -108,7 +112,7 @@ def selected(unit: Unit, read: Callable[[Tensor, tuple[Node, ...]], Node]) -> No
     p = unit.pieces[0]
     guards, value = p.guards, p.value
     match value:
-        case Op(fn="select", args=(condition, a, b)) if read(unit.base, p.pos) is b:
+        case Op(fn="select", args=(condition, a, b)) if read(unit.base, p.pos, p.guards) is b:
             guards, value = split_guards((*guards, condition)), a
         case _:
             pass
@@ -134,7 +138,7 @@ def selected(unit: Unit, read: Callable[[Tensor, tuple[Node, ...]], Node]) -> No
     for g in guards:
         condition = arith.both(condition, g)
     base, unit.base = unit.base, None
-    chosen = arith.select(condition, value, read(base, tuple(pos)))
+    chosen = arith.select(condition, value, read(base, tuple(pos), (arith.negate(condition),)))
     unit.pieces = (Piece(tuple(pos), (), tuple(pos), chosen),)
 
 

@@ -6,7 +6,7 @@ are looked through as units are made: a read of a direct affine copy is a read o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spatial.lift.bounds import is_affine
@@ -233,10 +233,10 @@ class Units:
         target, axes = self.tensor(tensor)
         return self.read_unit(target, (*axes, *index))
 
-    def read_unit(self, target: Tensor, index: tuple[Node, ...]) -> Node:
-        """A read of a unit: of what it copies, where it is a direct copy or a plain number."""
+    def read_unit(self, target: Tensor, index: tuple[Node, ...], guards: Sequence[Node] = ()) -> Node:
+        """A read of a unit (where `guards` hold): of what it copies, where it is a direct copy or a plain number."""
         while isinstance(target, Unit):
-            seen = _through(target, index)
+            seen = _through(target, index, guards)
             if seen is None:
                 break
             self.viewed.add(target)
@@ -275,12 +275,14 @@ def _axes(made: Made) -> tuple[Sym, ...]:
     return tuple(sorted(found, key=lambda s: s.serial))
 
 
-def _through(unit: Unit, index: tuple[Node, ...]) -> tuple[Tensor, tuple[Node, ...]] | Node | None:
+def _through(
+    unit: Unit, index: tuple[Node, ...], guards: Sequence[Node]
+) -> tuple[Tensor, tuple[Node, ...]] | Node | None:
     """What a read of a unit really reads: another tensor's element, a number, or None if it reads the unit."""
     hit: Piece | None = None
     point: dict[Sym, Node] | None = None
     for p in reversed(unit.pieces):
-        point = None if p.ordered else lands(p, index)
+        point = None if p.ordered else lands(p, index, guards)
         if point is not None:
             hit = p
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spatial.lift import arith
-from spatial.lift.bounds import decided
+from spatial.lift.bounds import bounds, decided
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import covers, disjoint, element
 from spatial.lift.state import Seq
@@ -36,7 +36,7 @@ def put(
         elif _covers_piece(piece, old) and not piece.guards:
             continue
         elif piece.ordered or old.ordered or not disjoint(old, piece):
-            if piece.guards and not piece.ordered and _plain(target):
+            if piece.guards and not piece.ordered and _plain(target) and _within(piece, dims):
                 piece = _unguarded(target, piece, known)
                 if covers((piece,), dims):
                     return Made(name, dims, None, (piece,), order, span, target.length)
@@ -61,6 +61,15 @@ def _plain(tensor: Tensor) -> bool:
             return True
         tensor = tensor.base
     return False
+
+
+def _within(piece: Piece, dims: Sequence[int | None]) -> bool:
+    """Whether the places of a piece exist where its guards do not hold, too."""
+    ranges = [bounds(i) for i in piece.pos]
+    return all(
+        low is not None and low >= 0 and high is not None and d is not None and high < d
+        for (low, high), d in zip(ranges, dims, strict=True)
+    )
 
 
 def _unguarded(target: Tensor, piece: Piece, known: Sequence[Node]) -> Piece:

@@ -14,10 +14,17 @@ FACTS = Facts(
         "a": Table((3, 5), "float", None, False),
         "q": Table((5,), "int", (-9, 9), False),
         "p": Table((1,), "int", (1, 5), False),
+        "ids": Table((5,), "int", (0, 4), False),
     },
     (),
 )
-INPUTS = {"x": floats(1, 5), "a": floats(2, 3, 5), "q": ints(3, -9, 9, 5), "p": ints(4, 1, 5, 1)}
+INPUTS = {
+    "x": floats(1, 5),
+    "a": floats(2, 3, 5),
+    "q": ints(3, -9, 9, 5),
+    "p": ints(4, 1, 5, 1),
+    "ids": ints(6, 0, 4, 5),
+}
 EXP = "## To native exp (x: Float) -> Float\n## Main\n"
 
 SUM = """
@@ -67,8 +74,78 @@ Repeat for i from 1 to n:
     Otherwise:
         Push 0.0 to y.
 """
+SHIFTED = """
+Let y be 0.0.
+Repeat for i from 1 to n:
+    Set y to y + x[i] * x[i].
+Set y to y + a[2][1].
+"""
+BESTS = """
+Let y be a new Seq of Float.
+Repeat for r in a:
+    Let b be r[1].
+    Repeat for v in r:
+        Set b to max(b, v).
+    Push b to y.
+"""
+PLACED = """
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push x[item i of ids + 1] to y.
+"""
+CORNER = """
+Let y be a new Seq of (Seq of Float).
+Repeat for i from 1 to m:
+    Let row be a new Seq of Float.
+    Repeat for j from 1 to n:
+        If j <= i:
+            Push a[i][j] to row.
+        Otherwise:
+            Push -1.0 to row.
+    Push row to y.
+"""
+SQUARES = """
+Let y be a new Seq of Float.
+Repeat for i from 1 to m:
+    Let s be 0.0.
+    Repeat for j from 1 to n:
+        Repeat for k from 1 to m:
+            Set s to s + a[i][j] * a[k][j].
+    Push s to y.
+"""
 
 SAME = {
+    "a first term beside another": (
+        SHIFTED,
+        "Let y be a[2][1] + x[1] * x[1].\nRepeat for i from 2 to n:\n    Set y to y + x[i] * x[i].",
+    ),
+    "maxima carried in items": (
+        BESTS,
+        "Let y be a new Seq of Float.\nRepeat for i from 1 to m:\n    Push a[i][n] to y.\n"
+        "Repeat for j from 1 to n - 1:\n    Repeat for i from 1 to m:\n        Set y[i] to max(a[i][j], y[i]).",
+    ),
+    "places computed first": (
+        PLACED,
+        "Let t be a new Seq of Int.\nRepeat for v in ids:\n    Push 2 * v + 3 to t.\nLet y be n copies of 0.0.\n"
+        "Repeat for i from 1 to n:\n    Set y[i] to x[(t[i] - 1) / 2].",
+    ),
+    "the rest masked": (
+        CORNER,
+        "Let y be copy of a.\nRepeat for i from 1 to m:\n    Repeat for j from i + 1 to n:\n"
+        "        Set y[i][j] to -1.0.",
+    ),
+    "a row in two loops": (
+        CORNER,
+        "Let y be a new Seq of (Seq of Float).\nRepeat for i from 1 to m:\n    Let row be a new Seq of Float.\n"
+        "    Repeat for j from 1 to i:\n        Push a[i][j] to row.\n    Repeat for j from 1 to n - i:\n"
+        "        Push -1.0 to row.\n    Push row to y.",
+    ),
+    "terms stored flat": (
+        SQUARES,
+        "Let y be a new Seq of Float.\nRepeat for i from 1 to m:\n    Let t be a new Seq of Float.\n"
+        "    Repeat for j from 1 to n:\n        Repeat for k from 1 to m:\n            Push a[i][j] * a[k][j] to t.\n"
+        "    Let s be 0.0.\n    Repeat for v in t:\n        Set s to s + v.\n    Push s to y.",
+    ),
     "counted down": (SUM, "Let y be 0.0.\nRepeat for i from 1 to n:\n    Set y to y + item (n + 1 - i) of x."),
     "the last term first": (SUM, "Let y be x[n].\nRepeat for i from 1 to n - 1:\n    Set y to y + x[i]."),
     "a prefix by a guard": (
@@ -116,6 +193,34 @@ SAME = {
     ),
 }
 OTHER = {
+    "a first term taken twice": (
+        SHIFTED,
+        "Let y be a[2][1] + x[1] * x[1].\nRepeat for i from 1 to n:\n    Set y to y + x[i] * x[i].",
+    ),
+    "a first term times what stands beside": (
+        SHIFTED,
+        "Let y be a[2][1] * (x[1] * x[1]).\nRepeat for i from 2 to n:\n    Set y to y + x[i] * x[i].",
+    ),
+    "maxima that leave an item out": (
+        BESTS,
+        "Let y be a new Seq of Float.\nRepeat for i from 1 to m:\n    Push a[i][n] to y.\n"
+        "Repeat for j from 1 to n - 2:\n    Repeat for i from 1 to m:\n        Set y[i] to max(a[i][j], y[i]).",
+    ),
+    "places one further": (
+        PLACED,
+        "Let t be a new Seq of Int.\nRepeat for v in ids:\n    Push v + 1 to t.\nLet y be n copies of 0.0.\n"
+        "Repeat for i from 1 to n:\n    Set y[i] to x[t[n + 1 - i]].",
+    ),
+    "the rest and the diagonal masked": (
+        CORNER,
+        "Let y be copy of a.\nRepeat for i from 1 to m:\n    Repeat for j from i to n:\n        Set y[i][j] to -1.0.",
+    ),
+    "a row in two loops that meet later": (
+        CORNER,
+        "Let y be a new Seq of (Seq of Float).\nRepeat for i from 1 to m:\n    Let row be a new Seq of Float.\n"
+        "    Repeat for j from 1 to i + 1:\n        Push a[i][j] to row.\n    Repeat for j from i + 2 to n:\n"
+        "        Push -1.0 to row.\n    Push row to y.",
+    ),
     "a term short": (SUM, "Let y be 0.0.\nRepeat for i from 1 to n - 1:\n    Set y to y + item (n + 1 - i) of x."),
     "a first term that is not the next": (SUM, "Let y be x[1].\nRepeat for i from 1 to n - 1:\n    Set y to y + x[i]."),
     "a prefix one longer": (

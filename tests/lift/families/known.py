@@ -16,7 +16,6 @@ UNLIKE = _by_name(
             "attention_prefill: groups, heads within, positions innermost",
             "attention_prefill: heads by a running place",
         ),
-        "reductions of reductions are not merged": ("convolution_2d: products stored",),
         "what a guard says is not what a bound says": (
             "softmax: scaled and causal, exponentials pushed",
             "softmax: scaled and causal, scores stored",
@@ -30,9 +29,6 @@ REFUSED = _by_name(
         "a condition on a remainder proves no range": ("rotary: neighbours, by parity",),
         "a maximum by a branch is carried in an item of a sequence": (
             "reductions: maximum, by a turned branch in the item",
-        ),
-        "a row is pushed in two loops that meet at a bound of the loop outside": (
-            "prefix_masks: a lower triangle, two loops a row",
         ),
         "a sequence grows by rows that are joined to it": ("transposes: flattened, joined rows",),
         "rows of run-time length are pushed": ("attention_decode: scores of all heads first",),
