@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from lifting import Facts, Table, agree, floats, graph_of, ints, refusals, statements
 
+from spatial.ir import wire
 from spatial.ir.graph import Statement
 
 N, M = 6, 4
@@ -280,3 +281,58 @@ Repeat for i from 1 to n:
 def test_what_depends_on_the_order_of_iterations_is_refused(name: str):
     text, why = REFUSED[name]
     assert any(why in reason for _, reason in refusals("## Main\n" + text, FACTS))
+
+
+ROWS = """Repeat for i from 1 to n:
+    Repeat for j from 1 to m:
+        Set kept[ids[i] + 1][j] to z[i][j].
+Let y be 0.
+"""
+ROW = """Repeat for j from 1 to m:
+    Set kept[ids[2] + 1][j] to h[j].
+Let y be 0.
+"""
+ONE_ROW = {
+    "columns outside": (
+        ROWS,
+        ROWS.replace("i from 1 to n", "c from 1 to m").replace("j from 1 to m", "i from 1 to n").replace("[j]", "[c]"),
+        True,
+    ),
+    "rows backwards": (ROWS, ROWS.replace("[i]", "[n + 1 - i]"), False),
+    "searched for": (
+        ROW,
+        "Repeat for i from 1 to n:\n    If ids[2] == i - 1:\n        Repeat for j from 1 to m:\n"
+        "            Set kept[i][j] to h[j].\nLet y be 0.\n",
+        True,
+    ),
+    "searched for, one further": (
+        ROW,
+        "Repeat for i from 1 to n:\n    If ids[2] + 2 == i:\n"
+        "        Repeat for j from 1 to m:\n            Set kept[i][j] to h[j].\n"
+        "Let y be 0.\n",
+        False,
+    ),
+    "searched for past the end": (
+        ROW,
+        "Repeat for i from 1 to n:\n    If ids[2] + 5 == i:\n"
+        "        Repeat for j from 1 to m:\n            Set kept[i][j] to h[j].\n"
+        "Let y be 0.\n",
+        False,
+    ),
+    "all but the row": (
+        ROW,
+        "Repeat for i from 1 to n:\n    If ids[2] + 1 != i:\n"
+        "        Repeat for j from 1 to m:\n            Set kept[i][j] to h[j].\nLet y be 0.\n",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_ROW)
+def test_rows_at_run_time_places_have_one_form(name: str) -> None:
+    plain, other, same = ONE_ROW[name]
+    graphs = [graph_of(text, FACTS) for text in (plain, other)]
+    for text, graph in zip((plain, other), graphs, strict=True):
+        for seed in range(4):
+            agree(text, FACTS, inputs(seed), graph=graph)
+    assert (wire.digest(graphs[0]) == wire.digest(graphs[1])) == same
