@@ -7,7 +7,7 @@ without axes. Which are, only a first execution tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from spatial.lift.bounds import ANY, Bounds, bounds, join_bounds
@@ -15,7 +15,7 @@ from spatial.lift.loops import Loop, Runner, assigned_cells, inductions, item_va
 from spatial.lift.machine import Machine
 from spatial.lift.rewrite import Substitution
 from spatial.lift.solve import element
-from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, whole_of
+from spatial.lift.state import Cell, NotLifted, Poison, Scope, Seq, together, whole_of
 from spatial.lift.survey import Lost, lost_from
 from spatial.lift.values import (
     BlockValue,
@@ -27,6 +27,7 @@ from spatial.lift.values import (
     Node,
     Source,
     Sym,
+    Symbol,
     Tensor,
     combine,
     get,
@@ -164,10 +165,16 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
     _check_carried(loop, scalars, kept, chained, exits)
     _check_bounds(kept)
     finals: list[tuple[Slot, Tensor]] = []
+    refused: dict[Inner, NotLifted] = {}
     for s, made in kept:
         made = change.tensor(made)
-        _check_whole(m, s, made, loop)
+        try:
+            _check_whole(m, s, made, loop)
+        except NotLifted as problem:
+            refused[s.inner] = problem
         finals.append((s, made))
+    if refused:
+        raise together(_first_and_apart(refused, {s.inner: made.free for s, made in finals}))
     block.order = m.tick()
     for n, (s, made) in enumerate(finals):
         s.inner.slot = n
@@ -187,6 +194,23 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         m.assign(s.cell, Seq(final) if isinstance(s.cell.value, Seq) else get(final, ()))
 
 
+def _first_and_apart(refused: Mapping[Inner, NotLifted], reads: Mapping[Inner, Set[Symbol]]) -> list[NotLifted]:
+    """The first refusal, and those that stay whatever becomes of others: of tensors computed from no other such."""
+    readers: dict[Symbol, list[Inner]] = {}
+    for t, symbols in reads.items():
+        for symbol in symbols - {t}:
+            readers.setdefault(symbol, []).append(t)
+    hit: set[Inner] = set()
+    pending = [t for r in refused for t in readers.get(r, ())]
+    while pending:
+        t = pending.pop()
+        if t not in hit:
+            hit.add(t)
+            pending += readers.get(t, ())
+    first = next(iter(refused))
+    return [problem for t, problem in refused.items() if t is first or t not in hit]
+
+
 def _check_carried(
     loop: Loop,
     scalars: list[tuple[Cell, Node, Sym]],
@@ -204,7 +228,11 @@ def _check_carried(
     carried = {cell: entry for cell, entry, _ in scalars if cell in chained or cell in read}
     numbers = all(entry.kind in ("int", "float") for entry in carried.values())
     if not numbers or all(s.inner.dims == () for s, _ in kept):
-        raise _recurrence((chained or read)[0], loop)
+        first, *others = chained or read
+        stands = {cell: start for cell, _, start in scalars}
+        alone = frozenset((*stands.values(), *(s.inner for s, _ in kept)))
+        apart = [c for c in others if numbers and chained and exits[c].free & alone == frozenset((stands[c],))]
+        raise together([_recurrence(c, loop) for c in (first, *apart)])
     raise Carried({cell: bounds(entry) for cell, entry in carried.items()})
 
 

@@ -14,7 +14,7 @@ from spatial.lift.reductions import Term, branch, match
 from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running, part_of, rescaled_total
-from spatial.lift.state import NotLifted, Poison, Seq
+from spatial.lift.state import NotLifted, Poison, Seq, together
 from spatial.lift.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, free_of, plus
 from spatial.lift.walk import alike
 
@@ -154,6 +154,8 @@ def _check_apart(
 ) -> None:
     """No variable is computed from what another was in the iteration before."""
     starts = frozenset(k.start for k in open_ if isinstance(k.start, Sym))
+    carried = frozenset(k.start for k in c.carries)
+    found: list[NotLifted] = []
     # What is computed from itself is told before what is computed from it.
     for k in sorted(open_, key=lambda k: id(k) in terms or not (isinstance(k.exit, Node) and k.start in k.exit.free)):
         assert isinstance(k.exit, Node)
@@ -167,8 +169,8 @@ def _check_apart(
             part = relative[id(k)]
             free = free_of((part.value, *part.guards)) - {part.best.start}
         used = starts & free
-        if used:
-            name = next(o.cell.name for o in open_ if o.start in used)
+        if used and (not found or carried & free == frozenset((k.start,))):
+            name = k.cell.name if k.start in used else next(o.cell.name for o in open_ if o.start in used)
             whose = "it" if name == k.cell.name else f'"{name}"'
             problem = NotLifted(
                 f'"{k.cell.name}" is computed from what {whose} was in the iteration before: a recurrence',
@@ -177,7 +179,9 @@ def _check_apart(
                 binder=k.cell.name,
             )
             problem.carried = problem.numbers = True
-            raise problem
+            found.append(problem)
+    if found:
+        raise together(found)
     for other in c.carries:
         value = other.final if other.closed else other.exit
         if isinstance(value, Seq) and starts & value.tensor.free:

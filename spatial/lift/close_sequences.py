@@ -14,7 +14,7 @@ from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import rescaled_total
 from spatial.lift.solve import can_meet, disjoint, element, injective, renamed
-from spatial.lift.state import NotLifted, Poison, Seq, whole_of
+from spatial.lift.state import NotLifted, Poison, Seq, together, whole_of
 from spatial.lift.values import (
     TRUE,
     Get,
@@ -96,8 +96,10 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
     for k in c.carries:
         if isinstance(k.exit, Node):
             others.append(k.exit)
-        elif isinstance(k.exit, Seq) and not any(w.carry is k for w in written):
+        elif isinstance(k.exit, Seq) and k.start not in by_start:
             others.append(k.exit.tensor)
+    carried = frozenset(k.start for k in c.carries)
+    refused: dict[Start, NotLifted] = {}
     consumers: list[tuple[Written | None, list[Get]]] = [(w, reads_below(nodes_of(w), starts)) for w in written]
     consumers.append((None, reads_below(others, starts)))
     for user, found in consumers:
@@ -107,7 +109,12 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
             if root is None or w is None:
                 continue
             if r not in reads and r not in later and r not in passing:
-                when = version(r, w, c)
+                try:
+                    when = version(r, w, c)
+                except NotLifted as problem:
+                    if not refused or (user is w and _alone(w, carried)):
+                        refused.setdefault(root, problem)
+                    continue
                 if when == "before":
                     assert isinstance(w.carry.entry, Seq)
                     reads[r] = element(w.carry.entry.tensor, r.index, c.known)
@@ -117,13 +124,15 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
                     later[r] = w
             if r in later and user is not None:
                 user.after.add(w.start)
+    if refused:
+        raise together(list(refused.values()))
     for r in passing:
         _read_between(r, passing, c, reads)
     left = list(written)
     while left:
         ready = [w for w in left if all(by_start[s].new is not None for s in w.after)]
         if not ready:
-            raise recurrence(left[0])
+            raise together([recurrence(w) for w in left if w is left[0] or _alone(w, carried)])
         for w in ready:
             known = {r: get(o.new, r.index) for r, o in later.items() if o.new is not None}
             w.new = _close_written(w, c, {**reads, **known})
@@ -132,6 +141,11 @@ def _resolve(written: list[Written], c: Closing, starts: frozenset[Start]) -> di
         assert w.new is not None
         reads[r] = element(w.new, r.index, c.known)
     return reads
+
+
+def _alone(w: Written, carried: frozenset[Sym | Start]) -> bool:
+    """Whether a sequence is written from nothing else that the loop carries."""
+    return carried & free_of(nodes_of(w)) == frozenset((w.start,))
 
 
 def _read_between(r: Get, passing: dict[Get, Written], c: Closing, reads: dict[Get, Node]) -> None:

@@ -106,16 +106,16 @@ def take_steps(ex: Runner, loop: Loop, scope: Scope, steps: int) -> None:
 
 def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:
     """The variables bound outside the loop that its body may assign, in a fixed order."""
-    cells: list[Cell] = []
+    cells: dict[Cell, None] = {}
     for name in ex.m.changes.assigned_names(loop.body):
         if not name or name == loop.name:
             continue
         cell = scope.find(name) or ex.m.globals.find(name)
         if cell is None and (name in ex.m.facts.tables):
             cell = ex.m.lookup(name, scope, loop.span)
-        if cell is not None and cell not in cells:
-            cells.append(cell)
-    return cells
+        if cell is not None:
+            cells[cell] = None
+    return list(cells)
 
 
 def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str = "") -> dict[str, int]:

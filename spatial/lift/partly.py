@@ -7,7 +7,7 @@ block, the reading under which fewer statements are refused is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from spatial.lift.blocks import run_block
 from spatial.lift.loops import Loop, Runner, assigned_cells, steps_of, take_steps, write_out
@@ -86,11 +86,7 @@ def _settle(ex: Runner, survey: Survey, loop: Loop, scope: Scope, run: Callable[
             if survey.wanted(problem):
                 raise
             if not problem.silent:
-                problem.at(loop.span)
-                survey.note(problem, problem.span or loop.span)
-            named = [c for c in assigned_cells(loop, ex, scope) if c.name == problem.binder and c not in taken]
-            at = Poison(at=problem.span or loop.span)
-            more = [(c, at) for c in named] if named and not problem.silent else []
+                more = _told(ex, survey, loop, scope, problem, taken)
             if not more:
                 _abandon(ex, loop, scope, mark, lost)
                 return
@@ -103,6 +99,18 @@ def _settle(ex: Runner, survey: Survey, loop: Loop, scope: Scope, run: Callable[
         taken.update(more)
     for cell, poison in taken.items():
         m.assign(cell, poison)  # an iteration may have set it: of what it is after the loop nothing is known
+
+
+def _told(
+    ex: Runner, survey: Survey, loop: Loop, scope: Scope, problem: NotLifted, taken: Container[Cell]
+) -> list[tuple[Cell, Poison]]:
+    """Notes the refusals of a loop; the variables they take from it, with the places where each is lost."""
+    at: dict[str, Poison] = {}
+    for p in (problem, *problem.beside):
+        p.at(loop.span)
+        survey.note(p, p.span or loop.span)
+        at.setdefault(p.binder, Poison(at=p.span or loop.span))
+    return [(c, at[c.name]) for c in assigned_cells(loop, ex, scope) if c.name in at and c not in taken]
 
 
 def _abandon(ex: Runner, loop: Loop, scope: Scope, mark: Mark, lost: Poison) -> None:

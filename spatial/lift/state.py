@@ -7,6 +7,7 @@ journal instead of from a copy.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spatial.lift.values import Made, Node, Piece, Source, Sym, Tensor, get
@@ -42,6 +43,8 @@ class NotLifted(Exception):
         """The sequence that stands where a number is wanted."""
         self.within = 0
         """Iterations of a loop inside a block that would itself be a block."""
+        self.beside: tuple[NotLifted, ...] = ()
+        """What else is refused of a loop, whether or not this is: of variables that depend on no other one."""
         self.final = False
         """No other reading of the loop would help: an index out of range stays one."""
 
@@ -52,6 +55,13 @@ class NotLifted(Exception):
         if not self.binder:
             self.binder = binder
         return self
+
+
+def together(found: Sequence[NotLifted]) -> NotLifted:
+    """Several refusals of one loop as one: the first, the others beside it."""
+    first, *others = found
+    first.beside = tuple(others)
+    return first
 
 
 def follows(why: str) -> NotLifted:
