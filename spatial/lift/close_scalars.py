@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from spatial.lift import arith
@@ -15,7 +15,7 @@ from spatial.lift.rescaled import Rescaled
 from spatial.lift.rewrite import Substitution
 from spatial.lift.running import find_running, part_of, rescaled_total
 from spatial.lift.state import NotLifted, Poison, Seq, together
-from spatial.lift.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, free_of, plus
+from spatial.lift.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, Symbol, free_of, plus
 from spatial.lift.walk import alike
 
 _REDUCE = "write it as a sum, product, maximum or minimum of terms that do not depend on it"
@@ -170,7 +170,7 @@ def _check_apart(
             free = free_of((part.value, *part.guards)) - {part.best.start}
         used = starts & free
         if used and (not found or carried & free == frozenset((k.start,))):
-            name = k.cell.name if k.start in used else next(o.cell.name for o in open_ if o.start in used)
+            name = k.cell.name if len(used) == 1 and k.start in used else _first_of(open_, used)
             whose = "it" if name == k.cell.name else f'"{name}"'
             problem = NotLifted(
                 f'"{k.cell.name}" is computed from what {whose} was in the iteration before: a recurrence',
@@ -192,6 +192,11 @@ def _check_apart(
                 other.span,
                 binder=other.cell.name,
             )
+
+
+def _first_of(open_: Sequence[Carry], used: Set[Symbol]) -> str:
+    """What the first of the variables is called whose stand-in is used."""
+    return next(o.cell.name for o in open_ if o.start in used)
 
 
 def _mend(c: Closing, k: Carry, exit: Node) -> str:

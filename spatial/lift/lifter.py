@@ -7,6 +7,7 @@ noted and stepped over, so that one run tells all it can.
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from collections.abc import Sequence
@@ -48,8 +49,9 @@ def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = 
     `results`: top-level variables of Main that are read from outside; None: those that Main binds and never reads,
     if it shows nothing. Never raises for a source: refusals are in `Lifted.missing`.
     """
-    limit = sys.getrecursionlimit()
+    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, _DEPTH))
+    gc.disable()  # nearly all values live to the end: a collector would look at them again and again
     try:
         return _lift(program, facts, results)
     except RecursionError:
@@ -57,6 +59,8 @@ def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = 
         return refusal(program, (Noted(problem, last_span(program)),), None)
     finally:
         sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()
 
 
 def _lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None) -> Lifted:
