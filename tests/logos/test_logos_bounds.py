@@ -87,13 +87,21 @@ def test_a_program_without_end_can_be_interrupted(tmp_path: Path) -> None:
     root = str(Path(__file__).parents[2])
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     run: subprocess.Popen[str] = subprocess.Popen(
-        command, cwd=root, env={**os.environ, "PYTHONPATH": root}, text=True, **pipes
+        command, cwd=root, env={**os.environ, "PYTHONPATH": root}, text=True, preexec_fn=_interruptible, **pipes
     )
-    assert run.stdout is not None
-    assert run.stdout.readline() == "1\n"
-    run.send_signal(signal.SIGINT)
-    out, err = run.communicate(timeout=60)
-    assert (run.returncode, out, err) == (130, "", "interrupted\n")
+    try:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "1\n"
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+        assert (run.returncode, out, err) == (130, "", "interrupted\n")
+    finally:
+        run.kill()
+
+
+def _interruptible() -> None:
+    """A shell's background job, as these tests may be, ignores interrupts, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 # Programs with tokens changed

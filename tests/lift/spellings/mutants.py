@@ -1,6 +1,7 @@
 """Programs with one thing changed: what still lifts must compute what the changed program computes.
 
-Mutants are made of spelled programs and of the hand-written families in turn, the kinds of change seen least first.
+Mutants are made of spelled programs, of the hand-written families and of the programs that are run from their sources
+(online passes, places of maxima, blocks, writes in part and the like) in turn, the kinds of change seen least first.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+from graphs import Drawn
 from lift.families import corpus
 from lift.spellings.mutate import mutants
 from lift.spellings.outcome import draw, facts, given
 from lifting import Array, Facts, agree, flat_tables, lifted, parse
+from running import tables_of
+from sources import Source, read_sources
 
 from spatial.errors import SourceError, UsageError
 from spatial.ir import wire
@@ -24,6 +29,8 @@ from spatial.logos.syntax import Program
 
 EACH = 5
 """Mutants of one program."""
+
+PROGRAMS = Path(__file__).parents[2] / "lowering" / "programs"
 
 
 @dataclass(frozen=True)
@@ -68,13 +75,17 @@ def roomy(subject: Subject) -> Subject:
 
 
 def subjects(first: int) -> Iterator[Subject]:
-    """Programs without end: a hand-written one, a drawn one, and so on."""
+    """Programs without end: a hand-written one, one run from its source, a drawn one, and so on."""
     rng = random.Random(first)
     seed = first
+    run = read_sources(PROGRAMS)
     while True:
         written = list(corpus.every())
         rng.shuffle(written)
-        for s in written:
+        rng.shuffle(run)
+        for n, s in enumerate(written):
+            subject = of_source(run[n % len(run)], seed)
+            yield roomy(subject) if seed % 2 else subject
             subject = of_corpus(s, seed % 2)
             yield roomy(subject) if seed % 3 else subject
             seed += 1
@@ -90,6 +101,14 @@ def of_corpus(s: corpus.Spelling, size: int = 0) -> Subject:
     known = corpus.facts(s.family, size)
     inputs = [known.inputs(way, 5 + way) for way in known.ways()]
     return Subject(s.family, parse(s.source, "mutant.lg"), known.facts, known.results, inputs)
+
+
+def of_source(s: Source, seed: int) -> Subject:
+    """A program that is run from its source, on seeded inputs of three kinds: low, around zero and high."""
+    graph = s.lifted().graph
+    assert graph is not None, s.name
+    inputs = [tables_of(Drawn(graph, (), 2 * (3 * seed + way))) for way in range(3)]
+    return Subject(s.name, parse(s.text, "mutant.lg"), s.facts, s.results, inputs)
 
 
 def tried(subject: Subject, seen: dict[str, float], seed: int, each: int = EACH) -> Iterator[Mutant]:
