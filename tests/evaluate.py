@@ -121,7 +121,7 @@ class _Points:
     def first(self, array: Array) -> Array:
         """The array over the variables that are not reduced."""
         whole = np.broadcast_to(array, self.box)
-        return whole.reshape(*self.piece.par, -1)[..., 0]
+        return whole[(..., *[0] * len(self.piece.red))]
 
     def form(self, form: Affine) -> Array:
         total = np.asarray(form.const, np.int64)

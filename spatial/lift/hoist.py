@@ -101,7 +101,7 @@ class Hoister:
             found = self.shared.known(node, unit)
             if found is not None:
                 return found
-            if self.shared.repeated(node) and not self.holds(node, unit) and inside(node):
+            if self.shared.repeated(node, mine) and not self.holds(node, unit) and inside(node):
                 return self.alone(node, mine, unit)
         match node:
             case Const() | Sym():

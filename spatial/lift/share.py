@@ -112,9 +112,10 @@ class Shared:
         read = get(unit, tuple(change.node(i) for i in index))
         return read if isinstance(read, Get) else None
 
-    def repeated(self, node: Node) -> bool:
-        """Whether two statements compute an expression."""
-        return self.keys.of(node).digest in self.twice
+    def repeated(self, node: Node, axes: frozenset[Sym]) -> bool:
+        """Whether two statements compute an expression, which is not the same all along one of `axes`."""
+        key = self.keys.of(node)
+        return key.digest in self.twice and frozenset(key.vars) >= axes
 
 
 def operations(values: Iterable[Node]) -> Iterator[Node]:

@@ -21,6 +21,33 @@ FACTS = Facts(
 )
 
 LIFTED = {
+    "two running parts compute what is the same for every term": """## To native exp (x: Float) -> Float
+## Main
+Let y be a new Seq of Float.
+Repeat for h from 1 to n:
+    Let scores be a new Seq of Float.
+    Repeat for t from 1 to m:
+        Push item h of x / 3.0 to scores.
+    Let best be 0.0.
+    Repeat for t from 1 to item 1 of count:
+        Set best to max(best, item t of scores).
+    Let whole be 0.0.
+    Let other be 1.0.
+    Repeat for t from 1 to item 1 of count:
+        Set whole to whole + exp(item t of scores - best).
+    Repeat for t from 1 to item 1 of count:
+        Set other to other * exp(item t of scores - best).
+    Push whole * other to y.
+""",
+    "a row of no items": """## Main
+Let none be m - 4.
+Let y be a new Seq of (Seq of Float).
+Repeat for i from 1 to n:
+    Let row be none copies of 0.0.
+    Repeat for j from 1 to none:
+        Set item j of row to item i of x.
+    Push row to y.
+""",
     "both branches set the same item, columns outside": """## Main
 Let twice be a new Seq of (Seq of Float).
 Repeat for i from 1 to n:
