@@ -40,11 +40,11 @@ Repeat for h from 1 to n:
     Push whole * other to y.
 """,
     "a row of no items": """## Main
-Let none be m - 4.
+Let few be m - 4.
 Let y be a new Seq of (Seq of Float).
 Repeat for i from 1 to n:
-    Let row be none copies of 0.0.
-    Repeat for j from 1 to none:
+    Let row be few copies of 0.0.
+    Repeat for j from 1 to few:
         Set item j of row to item i of x.
     Push row to y.
 """,
