@@ -22,7 +22,7 @@ from spatial.target import Engine, Target
 SMALL = replace(REFERENCE, name="small", columns=2, rows=3, scratch=65_536)
 """A chip so small that plans are pressed."""
 
-LONE = replace(SMALL, name="lone", engines=(Engine("mover", MOVES), REFERENCE.engines[-1]))
+LONE = replace(SMALL, name="lone", engines=(Engine("mover", MOVES, 0), REFERENCE.engines[-1]))
 """The same with one engine that moves pages, so that loads wait for stores."""
 
 EXACTNESS = {"f32": Exactness(2.0**-24), "tf32": Exactness(2.0**-24, 2.0**-11), "bf16": Exactness(2.0**-24, 2.0**-8)}

@@ -19,6 +19,7 @@ from spatial.errors import Bug
 
 GROUND = ("errors", "numerics", "target")
 _STEP = ("build/steps/given", "build/canonical")
+_TARGET = ("build/targets", "build/target_fields", "build/target_agreements")
 _YAML = ("build/yaml_nodes", "build/schema")
 _FILES = ("build/weight_files", "build/gguf_file", "build/array_files")
 _SPEC = ("build/deployment", "build/expressions")
@@ -27,7 +28,7 @@ _AGREE = (*GROUND, "ir", "graph", "select", "build/steps/agree", *_STEP)
 _PACK = (*GROUND, "ir", *_SPEC, *_FILES, "build/fills", "build/weights", "build/pack", *_STEP)
 
 FLOORS: dict[str, tuple[str, ...]] = {
-    "chip": (*GROUND, "ir", "build/targets", "build/target_fields", *_YAML, "build/steps/chip", *_STEP),
+    "chip": (*GROUND, "ir", *_TARGET, *_YAML, "build/steps/chip", *_STEP),
     "names": (*_SOURCES, "build/steps/names"),
     "lift": (*_SOURCES, "build/steps/missing", "build/steps/lift"),
     "agree": _AGREE,

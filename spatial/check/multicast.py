@@ -30,8 +30,10 @@ def _group(body: Body, stage: Stage, target: Target, place: str, log: Log) -> No
     """A group lies on the body's sites, and no site receives from two senders."""
     at = log.at("multicast", place)
     senders, (w, h) = sites_of(body, stage), stage.group
-    alone = stage.kind != "multicast" or (w, h) == (1, 1)
-    at.require(target.network.multicast or alone, "the network of the chip has no multicast")
+    alone = (w, h) == (1, 1)
+    casts = stage.kind == "multicast" and not alone
+    at.require(target.network.count > 0 or alone, "the chip has no network between its sites")
+    at.require("rectangle" in target.network.multicast or not casts, "the network of the chip has no multicast")
     received = np.zeros(body.rect, dtype=np.int64)
     for x in range(senders.x, senders.x + senders.w):
         for y in range(senders.y, senders.y + senders.h):

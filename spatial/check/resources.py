@@ -1,6 +1,7 @@
 """Obligation 3: what a body needs of each site, the site has.
 
-Scratch holds the queues of a site and its accumulators; a site has so many queues; a product's accumulators fit the
+Scratch holds the queues of a site and its accumulators, aligned; a site has so many queues, so many transfers its
+movers may have described, and so many locks; a product's accumulators fit the
 destination registers; an elementwise stage's states, with the values live at the best order of evaluation, fit the
 vector registers; a queue's counters count the pages of a call. Sites are judged by class. Knows nothing of time.
 """
@@ -11,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from spatial.check.queues import moved
+from spatial.check.queues import SENDERS, moved
 from spatial.check.site_classes import site_classes
 from spatial.check.verdict import Log
-from spatial.ir.body import Body, Cell, Const, Convert, Expr, Lanes, Op, Queue, Stage
+from spatial.ir.body import Body, Cell, Const, Convert, Engine, Expr, Lanes, Loop, Op, Queue, Stage, Step
 from spatial.numerics import precision
 from spatial.target import Target
 
@@ -28,14 +29,40 @@ class Needs:
     pushes: tuple[tuple[str, int], ...]
 
 
-def queue_bytes(queue: Queue) -> int:
-    """Scratch bytes of a queue on one site."""
-    return queue.cap * prod(queue.page) * precision(queue.prec).bytes
+MOVES = frozenset({"load", "store", "multicast", "scatter", "send", "receive", "allreduce"})
 
 
-def state_bytes(stage: Stage) -> int:
-    """Scratch bytes of the accumulators of a stage on one site."""
-    return sum(prod(s.cells) * prod(s.shape) * precision(s.prec).bytes for s in stage.states)
+def queue_bytes(queue: Queue, align: int) -> int:
+    """Scratch bytes of a queue on one site, every page at a multiple of `align`."""
+    size = prod(queue.page) * precision(queue.prec).bytes
+    return queue.cap * (size + -size % align)
+
+
+def state_bytes(stage: Stage, align: int) -> int:
+    """Scratch bytes of the accumulators of a stage on one site, every cell at a multiple of `align`."""
+    sizes = [(prod(s.cells), prod(s.shape) * precision(s.prec).bytes) for s in stage.states]
+    return sum(cells * (size + -size % align) for cells, size in sizes)
+
+
+def described(body: Body, stages: frozenset[int]) -> int:
+    """Transfers described at once on a site that carries `stages`: each slot of a queue, at every end a mover is at.
+
+    A slot holds what one transfer moves. What a multicast or scatter pushes is written on every site it reaches.
+    """
+    caps = {q.name: q.cap for q in body.queues}
+    here = [body.stages[n] for n in stages]
+    held = {p.queue for s in here for p in s.ins}
+    ports = [p for s in here if s.kind in MOVES for p in (*s.ins, *(s.outs if s.kind not in SENDERS else ()))]
+    ports += [p for s in body.stages if s.kind in SENDERS for p in s.outs if p.queue in held]
+    return sum(-(-caps[p.queue] // prod(p.pages)) for p in ports)
+
+
+def locked(body: Body, stages: frozenset[int]) -> int:
+    """Locks of a site that carries `stages`: two for every queue, but for one inside an engine that moves nothing."""
+    owner = {name: engine.name for engine in body.engines for name in _carried(engine)}
+    makers = {p.queue: s for s in body.stages for p in s.outs}
+    taken = [(makers[p.queue], s) for s in (body.stages[n] for n in stages) for p in s.ins if p.queue in makers]
+    return 2 * sum(a.kind in MOVES or b.kind in MOVES or owner.get(a.name) != owner.get(b.name) for a, b in taken)
 
 
 def registers(stage: Stage, target: Target) -> int:
@@ -67,7 +94,7 @@ def live_tiles(expr: Expr) -> int:
 
 def needs_of(body: Body, target: Target) -> Needs:
     """What `body` needs of its neediest site."""
-    most = max((sum(_site_bytes(body, c.stages).values()) for c in site_classes(body)), default=0)
+    most = max((sum(_site_bytes(body, c.stages, target.align).values()) for c in site_classes(body)), default=0)
     held = tuple((s.name, registers(s, target)) for s in body.stages if s.kind in ("matmul", "generic"))
     return Needs(most, held, tuple((q.name, _pushes(body, q.name)) for q in body.queues))
 
@@ -76,7 +103,7 @@ def check_resources(body: Body, target: Target, place: str, log: Log) -> bool:
     """Whether every site has what the body needs."""
     before = log.findings
     for alike in site_classes(body):
-        parts = _site_bytes(body, alike.stages)
+        parts = _site_bytes(body, alike.stages, target.align)
         total = sum(parts.values())
         at = log.at("resources", f"{place}, site {alike.site}")
         at.require(
@@ -86,6 +113,11 @@ def check_resources(body: Body, target: Target, place: str, log: Log) -> bool:
         )
         queues = sum(1 for name in parts if name.startswith("queue "))
         at.require(queues <= target.queues, f"{queues} queues are more than the {target.queues} of a site")
+        for what, need, have in (
+            ("described transfers", described(body, alike.stages), target.descriptors),
+            ("locks", locked(body, alike.stages), target.locks),
+        ):
+            at.require(not have or need <= have, f"{need} {what} are more than the {have} of a site")
     for stage in body.stages:
         have = target.matrix.registers if stage.kind == "matmul" else target.vector.registers
         need = registers(stage, target)
@@ -103,19 +135,28 @@ def check_resources(body: Body, target: Target, place: str, log: Log) -> bool:
     return log.findings == before
 
 
+def _carried(engine: Engine) -> list[str]:
+    """The stages in the order of an engine."""
+    nodes = list(engine.order)
+    for node in nodes:
+        if isinstance(node, Loop):
+            nodes.extend(node.body)
+    return [node.stage for node in nodes if isinstance(node, Step)]
+
+
 def _pushes(body: Body, queue: str) -> int:
     return max((moved(body, s, p) for s in body.stages for p in s.outs if p.queue == queue), default=0)
 
 
-def _site_bytes(body: Body, stages: frozenset[int]) -> dict[str, int]:
+def _site_bytes(body: Body, stages: frozenset[int], align: int) -> dict[str, int]:
     """Bytes of each queue and each stage's accumulators on a site that carries `stages`.
 
     Once both ends of every queue are proved, a queue is on a site exactly where its consumer is.
     """
     carried = [body.stages[n] for n in sorted(stages)]
     consumed = {p.queue for s in carried for p in s.ins}
-    parts = {f"queue {q.name}": queue_bytes(q) for q in body.queues if q.name in consumed}
-    return parts | {f"states of {s.name}": state_bytes(s) for s in carried if s.states}
+    parts = {f"queue {q.name}": queue_bytes(q, align) for q in body.queues if q.name in consumed}
+    return parts | {f"states of {s.name}": state_bytes(s, align) for s in carried if s.states}
 
 
 def _sum(parts: Mapping[str, int]) -> str:

@@ -17,13 +17,18 @@ def check_target(target: Target, log: Log) -> bool:
     """Whether sizes are positive and formats exist."""
     before = log.findings
     at = log.at("shape", "target")
-    sizes = (target.columns, target.rows, *target.tile, target.scratch, target.queues, target.counter_bits)
-    at.require(min(sizes) >= 1, "a site, a tile or a count of it is nothing")
+    grid, limits = (target.columns, target.rows, target.chips), (target.scratch, target.queues, target.counter_bits)
+    at.require(min(*grid, *target.tile, *limits) >= 1, "a site, a tile or a count of it is nothing")
     if target.columns * target.rows > MOST_SITES:
         at.unsure(f"it has more than {MOST_SITES} sites")
+    at.require(min(target.descriptors, target.locks) >= 0, "it has fewer descriptors or locks than none")
     memory = target.memory
-    for what, n in (("granule", memory.granule), ("alignment", memory.align)):
-        at.require(n >= 1 and n & (n - 1) == 0, f"the {what} of memory, {n} bytes, is no power of two")
+    for what, n in (
+        ("granule of memory", memory.granule),
+        ("alignment of memory", memory.align),
+        ("alignment of scratch", target.align),
+    ):
+        at.require(n >= 1 and n & (n - 1) == 0, f"the {what}, {n} bytes, is no power of two")
     at.require(memory.align >= memory.granule, "tensors are aligned more finely than a write covers memory")
     matrix, vector = target.matrix, target.vector
     for what, prec, kind in (

@@ -4,8 +4,8 @@ Expects: persistent.  Ensures: verified.
 Leaves alone: everything.
 
 Proved with the compiler's own code: a complete run within the capacities with queues empty at the end; scratch, queues,
-accumulators and engines within the target's; integers within their formats. The checker derives the same from the
-artifact, sharing none of this.
+descriptors, locks, accumulators and engines within the target's; integers within their formats. The checker derives the
+same from the artifact, sharing none of this.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import prod
 
 from spatial.errors import Bug, DoesNotFit, Problem
-from spatial.ir.body import Body
+from spatial.ir.body import Body, Loop, Step, count
 from spatial.ir.rewrite import accumulator_tiles, live_tiles
 from spatial.numerics import precision
 from spatial.passes.intervals import prove
@@ -37,21 +37,57 @@ def verify(body: Body, target: Target) -> Body:
     return replace(body, phase="verified")
 
 
-def scratch_bytes(body: Body) -> int:
-    """Bytes of scratch a site needs: every queue and every accumulator."""
-    queues = sum(q.cap * prod(q.page) * precision(q.prec).bytes for q in body.queues)
-    cells = sum(prod(s.cells) * prod(s.shape) * precision(s.prec).bytes for stage in body.stages for s in stage.states)
-    return queues + cells
+def scratch_bytes(body: Body, target: Target) -> int:
+    """Bytes of scratch a site needs: every queue and every accumulator, each page and cell in its aligned slot."""
+    queues = sum(q.cap * target.slot(prod(q.page) * precision(q.prec).bytes) for q in body.queues)
+    states = [s for stage in body.stages for s in stage.states]
+    return queues + sum(prod(s.cells) * target.slot(prod(s.shape) * precision(s.prec).bytes) for s in states)
+
+
+MOVERS = ("load", "store", "multicast", "scatter", "send", "receive", "allreduce")
+
+
+def descriptors(body: Body) -> int:
+    """Transfers that a site's movers keep described: of each queue one for every slot, at each end that moves pages.
+
+    What a multicast or scatter pushes arrives at a site too; it counts as the pushing end.
+    """
+    caps = {q.name: q.cap for q in body.queues}
+    ports = [p for s in body.stages if s.kind in MOVERS for p in (*s.ins, *s.outs)]
+    return sum(-(-caps[p.queue] // count(p.pages)) for p in ports)
+
+
+def locks(body: Body) -> int:
+    """Semaphores of a site: two for every queue, but for those inside one engine that moves nothing."""
+    owner = {step: e.name for e in body.engines for step in _steps(e.order)}
+    producer = {p.queue: s for s in body.stages for p in s.outs}
+    consumer = {p.queue: s for s in body.stages for p in s.ins}
+    ends = [(producer[q.name], consumer[q.name]) for q in body.queues]
+    return 2 * sum(a.kind in MOVERS or b.kind in MOVERS or owner[a.name] != owner[b.name] for a, b in ends)
+
+
+def _steps(order: tuple[Loop | Step, ...]) -> Iterator[str]:
+    for node in order:
+        if isinstance(node, Step):
+            yield node.stage
+        else:
+            yield from _steps(node.body)
 
 
 def resources(body: Body, target: Target) -> Iterator[Problem]:
     """What the section needs and a site does not have."""
-    need = scratch_bytes(body)
+    need = scratch_bytes(body, target)
     if need > target.scratch:
-        listing = ", ".join(f"{q.name}: {q.cap} x {prod(q.page) * precision(q.prec).bytes}" for q in body.queues)
+        listing = ", ".join(
+            f"{q.name}: {q.cap} x {target.slot(prod(q.page) * precision(q.prec).bytes)}" for q in body.queues
+        )
         yield Problem(f"a section needs {need} bytes of scratch, a site has {target.scratch}", listing)
     if len(body.queues) > target.queues:
         yield Problem(f"a section needs {len(body.queues)} queues, a site has {target.queues}")
+    if target.descriptors and (need := descriptors(body)) > target.descriptors:
+        yield Problem(f"a section needs {need} transfers described, a site has room for {target.descriptors}")
+    if target.locks and (need := locks(body)) > target.locks:
+        yield Problem(f"a section needs {need} locks, a site has {target.locks}")
     for stage in body.stages:
         need = accumulator_tiles(stage, target) + live_tiles(stage)
         have = target.matrix.registers if stage.kind == "matmul" else target.vector.registers

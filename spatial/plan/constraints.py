@@ -38,6 +38,40 @@ def _queues(m: Measures) -> Floats:
     return total
 
 
+def _descriptors(m: Measures) -> Floats:
+    """One for every transfer a queue has room for, at each end where a mover is; a multicast adds two ends."""
+    need = np.zeros(m.candidates.count)
+    streams = {s.queue: s for s in m.model.streams}
+    casts = {load.stage: m.cast(load) for load in m.model.loads}
+    for stage in m.model.body.stages:
+        if stage.kind not in ("load", "store"):
+            continue
+        for port in (*stage.ins, *stage.outs):
+            need = need + m.transfers(streams[port.queue])
+        if stage.name in casts:
+            need = need + np.where(casts[stage.name], 2 * m.transfers(streams[stage.outs[0].queue]), 0)
+    return need
+
+
+def _locks(m: Measures) -> Floats:
+    """Two for every queue whose ends are carried by two engines or by a mover: its pages are counted, and its room."""
+    kinds = {s.name: s.kind for s in m.model.body.stages}
+    need = np.zeros(m.candidates.count)
+    for stream in m.model.streams:
+        ends = [kinds[stream.producer], kinds[stream.consumer]]
+        moved = any(kind in ("load", "store") for kind in ends)
+        if moved or m.target.engine_of(ends[0])[0] != m.target.engine_of(ends[1])[0]:
+            need = need + 2
+    for load in m.model.loads:
+        need = need + np.where(m.cast(load), 2, 0)
+    return need
+
+
+def _any_number(limit: int) -> float:
+    """A limit of which 0 says that there is none."""
+    return float(limit) if limit else float("inf")
+
+
 def _registers(m: Measures) -> Floats:
     need = np.zeros(m.candidates.count)
     for work in m.model.work:
@@ -65,6 +99,8 @@ def _counters(m: Measures) -> Floats:
 CONSTRAINTS: tuple[Constraint, ...] = (
     Constraint("scratch", _scratch, lambda m: m.target.scratch, "bytes a site"),
     Constraint("queues", _queues, lambda m: m.target.queues, "queues a site"),
+    Constraint("descriptors", _descriptors, lambda m: _any_number(m.target.descriptors), "transfers a site"),
+    Constraint("locks", _locks, lambda m: _any_number(m.target.locks), "locks a site"),
     Constraint("registers", _registers, lambda m: m.target.matrix.registers, "accumulator tiles"),
     Constraint("vector registers", _live, lambda m: m.target.vector.registers, "accumulator and live tiles"),
     Constraint("counters", _counters, lambda m: 2.0**m.target.counter_bits - 1, "pages of a queue in a call"),

@@ -75,7 +75,7 @@ class Measures:
         """Along x and along y: where one reader serves the sites of a line, because the place does not differ
         along it."""
         along, plan = self.candidates.along, self.candidates.multicast == 1
-        if load.indexed or load.feeds_index or not self.target.network.multicast:
+        if load.indexed or load.feeds_index or "rectangle" not in self.target.network.multicast:
             no = np.zeros(self.candidates.count, dtype=np.bool_)
             return no, no
         axes = np.array(sorted(load.axes), dtype=np.int64)
@@ -109,18 +109,25 @@ class Measures:
         return total
 
     def queue_bytes(self, stream: Stream, load: Moved | None) -> Ints:
-        """Bytes of a stream's queue, of a multicast's staging queue too."""
-        once = self.pages(stream) * stream.page_bytes
+        """Bytes of a stream's queue, of a multicast's staging queue too; each page in its aligned slot."""
+        once = self.pages(stream) * self.target.slot(stream.page_bytes)
         streamed = once * self.candidates.buffers
         if load is None:
             return streamed
         held = np.where(self.stays(load), once * self.fires(stream), streamed)
         return np.where(self.cast(load), 2 * held, held)
 
+    def transfers(self, stream: Stream) -> Ints:
+        """Transfers that a stream's queue has room for: those a mover at one of its ends keeps described."""
+        for load in self.model.loads:
+            if load.stage == stream.producer:
+                return np.where(self.stays(load), 1, self.candidates.buffers)
+        return self.candidates.buffers
+
     def state_bytes(self, work: Work) -> Ints:
         """Bytes of a stage's accumulators: whole tiles at the accumulators' 32 bits or more."""
         states = next(s for s in self.model.body.stages if s.name == work.stage).states
-        size = sum(s.shape[0] * s.shape[1] * precision(s.prec).bytes for s in states)
+        size = sum(self.target.slot(s.shape[0] * s.shape[1] * precision(s.prec).bytes) for s in states)
         return self.cells(work) * size
 
     def cells(self, work: Work) -> Ints:
@@ -136,4 +143,3 @@ class Measures:
         for k in work.coords:
             out = out * self.candidates.factors[:, k]
         return out
-

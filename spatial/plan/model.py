@@ -205,7 +205,8 @@ def expression_cycles(body: Body, stage: Stage, value: Expr, lanes: int, target:
                 (m, k), (p, q) = (body.queue(stage.ins[x.port].queue).page for x in (node.a, node.b))
                 n = p if node.transpose_b else q
                 step = target.matrix.step_rows
-                total += -(-m // step) * step * k * n / target.matrix.macs + target.matrix.overhead
+                formats = (body.queue(stage.ins[x.port].queue).prec for x in (node.a, node.b))
+                total += -(-m // step) * step * k * n / target.matrix.rate(*formats) + target.matrix.overhead
             case Op() if stage.kind != "matmul":
                 total += cost.get(node.op, 1.0) * lanes / target.vector.results
             case Convert() | Lanes():

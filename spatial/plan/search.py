@@ -123,7 +123,8 @@ def buffers(m: Measures, row: int) -> list[str]:
     out: list[str] = []
     for s in m.model.streams:
         total = int(m.queue_bytes(s, by_stage.get(s.producer))[row])
-        out.append(f"{s.queue} ({s.producer}): {total // s.page_bytes} x {s.page_bytes}")
+        slot = m.target.slot(s.page_bytes)
+        out.append(f"{s.queue} ({s.producer}): {total // slot} x {slot}")
     for w in m.model.work:
         cells, total = int(m.cells(w)[row]), int(m.state_bytes(w)[row])
         if total:

@@ -16,7 +16,7 @@ from spatial.errors import Bug
 from spatial.ir.affine import Affine
 from spatial.ir.body import Cell, Convert, InPort, Matmul, Op, OutPort, Page, State
 from spatial.ir.graph import Acc, Fn, Num, Read, Statement, Value, Var
-from spatial.numerics import Q8_BLOCK, narrowest
+from spatial.numerics import Q8_BLOCK, narrowest, precision
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
 from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, PageRead, coefs, ends_with, page_read
@@ -191,8 +191,9 @@ def stored_planes(e: Emitter, placed: Placed, roles: Roles) -> tuple[str, tuple[
     values, depth = e.load(roles.b.tensor, places, read.page, "q", "values")
     scales = e.load(roles.b.tensor, places, scale_page(read), "s", "scales")
     ports = Ports(e)
-    value = Convert(e.target.vector.float, ports.port(values, depth))
-    return emit_spine(e, ports, value, read.page, e.target.vector.float, len(e.nest.loops)), scales
+    form = float_form(e.target)
+    value = Convert(form, ports.port(values, depth))
+    return emit_spine(e, ports, value, read.page, form, len(e.nest.loops)), scales
 
 
 def scale_page(read: PageRead) -> tuple[int, int]:
@@ -221,11 +222,17 @@ def operand(e: Emitter, placed: Placed, roles: Roles, which: Read, ints: bool) -
     return emit_spine(e, ports, value, (row.tile, col.tile), form, depth)
 
 
+def float_form(target: Target) -> str:
+    """The format computed floats enter the matrix datapath in: the vector datapath's own, else the widest it takes."""
+    floats = target.matrix.floats
+    return target.vector.float if target.vector.float in floats else max(floats, key=lambda f: precision(f).bits)
+
+
 def operand_form(e: Emitter, stored: Stored, ints: bool) -> str:
     """The format a side's pages enter the matrix datapath in; refuses integers it has no format for."""
     matrix = e.target.matrix
     if not ints:
-        return stored.prec if stored.prec in matrix.floats else e.target.vector.float
+        return stored.prec if stored.prec in matrix.floats else float_form(e.target)
     form = narrowest(stored.range, matrix.ints) if stored.range else None
     if not stored.is_int or form is None:
         raise Misfit(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from drawing import STATEMENTS, products
 from graphs import Drawn, Maker, Piece, Reduction, at, drawn, fn, read, var
 from hypothesis import HealthCheck, assume, given, settings
@@ -11,6 +14,8 @@ from plan.templates import measures_of, pressed, sampled, sampled_illegal, templ
 from running import SMALL, differences, lowered, outcome
 from support import REFERENCE, TF32
 
+from spatial.check.resources import check_resources
+from spatial.check.verdict import Log
 from spatial.errors import Refused
 from spatial.ir.body import Body
 from spatial.ir.graph import Acc
@@ -41,7 +46,7 @@ def test_a_plan_applied_takes_what_it_measured_and_computes_right(case: Drawn, t
     for n, plan in enumerate(plans):
         body = under(template, plan, target)
         assert validate(body, target) == []
-        assert scratch_bytes(body) == measures.scratch[n]
+        assert scratch_bytes(body, target) == measures.scratch[n]
         casts = sum(int(measures.cast(load)[n]) for load in measures.model.loads)
         assert len(body.queues) == len(measures.model.streams) + casts
         for work in measures.model.work:
@@ -75,19 +80,28 @@ def test_an_illegal_plan_fits_no_site(case: Drawn, seed: int, scratch: int, regi
         assert not list(resources(under(template, plan, target, "persist"), target))
 
 
-def test_all_small_plans_are_legal_exactly_where_they_fit():
+@pytest.mark.parametrize(
+    "less",
+    [{"scratch": 60_000}, {"scratch": 60_000, "align": 64}, {"descriptors": 6}, {"locks": 7}],
+    ids=lambda less: " ".join(less),
+)
+def test_all_small_plans_are_legal_exactly_where_they_fit(less: dict[str, int]):
     make = Maker()
     a, b = make.table((40, 96)), make.table((96, 70))
     term = fn("mul", read(a, var(0), var(2)), read(b, var(2), var(1)))
     piece = Piece((40, 70), (96,), at(var(0), var(1)), Acc(0), (Reduction("sum", term),))
     make.result(make.put(make.made((40, 70)), piece))
-    target = pressed(SMALL, 60_000, 4)
+    target = replace(pressed(SMALL, 120_000, 4), **less)
     template = template_of(drawn(make, 0), target)
     everything = measures_of(template, target)
     good, legal_plans = sampled(everything, 0, 10_000)
     bad, illegal_plans = sampled_illegal(everything, 0, 10_000)
     assert good.candidates.count > 100 and bad.candidates.count > 100
     for plan in legal_plans[::7]:
-        assert not list(resources(under(template, plan, target, "persist"), target))
+        body = under(template, plan, target, "persist")
+        assert not list(resources(body, target))
+        assert check_resources(body, target, "body", Log())
     for plan in illegal_plans[::7]:
-        assert list(resources(under(template, plan, target, "persist"), target))
+        body = under(template, plan, target, "persist")
+        assert list(resources(body, target))
+        assert not check_resources(body, target, "body", Log())

@@ -139,6 +139,8 @@ def test_every_constraint_can_refuse(name: str):
     small = {
         "scratch": replace(REFERENCE, scratch=1000),
         "queues": replace(REFERENCE, queues=2),
+        "descriptors": replace(REFERENCE, descriptors=2),
+        "locks": replace(REFERENCE, locks=3),
         "registers": replace(REFERENCE, matrix=replace(REFERENCE.matrix, registers=0)),
         "vector registers": replace(REFERENCE, vector=replace(REFERENCE.vector, registers=0)),
         "counters": replace(REFERENCE, counter_bits=1),

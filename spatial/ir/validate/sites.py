@@ -74,10 +74,10 @@ def fits(body: Body, target: Target) -> Iterator[Problem]:
     """Queues and accumulators of each site fit its scratch; accumulators of a product, the registers."""
     use: dict[tuple[int, int], int] = {}
     number: dict[tuple[int, int], int] = {}
-    sizes = {q.name: q.cap * prod(q.page) * PRECISIONS[q.prec].bytes for q in body.queues}
+    sizes = {q.name: q.cap * target.slot(prod(q.page) * PRECISIONS[q.prec].bytes) for q in body.queues}
     for stage in body.stages:
         on = sites_of(stage, body)
-        states = sum(prod(s.cells) * prod(s.shape) * PRECISIONS[s.prec].bytes for s in stage.states)
+        states = sum(prod(s.cells) * target.slot(prod(s.shape) * PRECISIONS[s.prec].bytes) for s in stage.states)
         for site in product(range(on.x, on.x + on.w), range(on.y, on.y + on.h)):
             use[site] = use.get(site, 0) + states
         for site in receivers(stage, body):
