@@ -69,6 +69,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     live = reachable(units, outside)
     drop_unread(live, blocks, outside)
     live = reachable(units, outside)
+    _hold_something(live)
     lay_out(live, blocks, outside)
     settle(live)
     reshape(live, blocks)
@@ -102,6 +103,15 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
         duplicates=fates["duplicate"],
         recorded=records,
     )
+
+
+def _hold_something(live: list[Unit]) -> None:
+    """Refuses a tensor without items: there would be nothing to compute and nothing to store."""
+    for unit in live:
+        if 0 in unit.shape:
+            raise NotLifted(
+                f'"{unit.name}" has no items', "leave it out, or give it at least one item", unit.span, "write", unit.name
+            )
 
 
 def _read(roots: Roots) -> list[Tensor | Node]:

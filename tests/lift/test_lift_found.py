@@ -39,15 +39,6 @@ Repeat for h from 1 to n:
         Set other to other * exp(item t of scores - best).
     Push whole * other to y.
 """,
-    "a row of no items": """## Main
-Let few be m - 4.
-Let y be a new Seq of (Seq of Float).
-Repeat for i from 1 to n:
-    Let row be few copies of 0.0.
-    Repeat for j from 1 to few:
-        Set item j of row to item i of x.
-    Push row to y.
-""",
     "both branches set the same item, columns outside": """## Main
 Let twice be a new Seq of (Seq of Float).
 Repeat for i from 1 to n:
