@@ -50,6 +50,11 @@ BESIDE_NEVER = ("spatial.ir.validate",)
 USERS_OF_BESIDE = ("build", "report", "cli", "__main__")
 """The floors that may call the packages beside the stack; below them the compiler does without."""
 
+ROOMS: dict[str, tuple[str, ...]] = {
+    "lift": ("algebra", "context", "carried", "execution", "canonical", "roots", "outcome", "lifter", "__init__"),
+}
+"""Floors of which the rooms have an order of their own, from the ground up."""
+
 LONGEST = 450
 """Lines of the longest file a person is asked to read in one sitting."""
 
@@ -95,7 +100,7 @@ def upward(module: str, source: str) -> list[str]:
         if name.split(".")[0] != "spatial" or name == "spatial.__version__":
             continue
         there = name.split(".")[1] if "." in name else ""
-        if not _allowed(here, there, name):
+        if not _allowed(here, there, name) or not _in_order(module, name):
             found.append(f"{module}:{line} imports {name}")
     return found
 
@@ -109,6 +114,15 @@ def _allowed(here: str, there: str, name: str) -> bool:
     if there in BESIDE:
         return here in USERS_OF_BESIDE
     return here in FLOORS and there in FLOORS and FLOORS.index(there) < FLOORS.index(here)
+
+
+def _in_order(module: str, name: str) -> bool:
+    """Whether an import within one floor keeps to the order of its rooms."""
+    here, there = (f"{m}.__init__".split(".")[1:3] for m in (module, name))
+    rooms = ROOMS.get(here[0], ())
+    if here[0] != there[0] or not rooms:
+        return True
+    return here[1] in rooms and there[1] in rooms and rooms.index(there[1]) <= rooms.index(here[1])
 
 
 def circle(sources: Mapping[str, str]) -> list[str]:
@@ -231,6 +245,9 @@ def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:
         ("spatial.check.rates", "from spatial.simulate import run"),
         ("spatial.simulate.run", "from spatial.plan.cost import price"),
         ("spatial.simulate.run", "import spatial"),
+        ("spatial.lift.algebra.values", "from spatial.lift.context.state import Seq"),
+        ("spatial.lift.context.machine", "from spatial.lift import lift"),
+        ("spatial.lift.corridor", "from spatial.lift.algebra import arith"),
     ],
 )
 def test_an_import_that_goes_up_is_found(module: str, source: str) -> None:
@@ -243,6 +260,8 @@ def test_an_import_that_goes_up_is_found(module: str, source: str) -> None:
         ("spatial.build.link", "from spatial.check import check\nfrom spatial.ir.bundle import Bundle"),
         ("spatial.passes.verify", "from spatial.passes.order import PASSES\nfrom . import tile\nimport numpy"),
         ("spatial.check.rates", "from spatial.ir.body import Body\nfrom spatial import target, errors"),
+        ("spatial.lift.canonical.graph", "from . import units\nfrom spatial.lift.algebra import arith"),
+        ("spatial.lift.__init__", "from spatial.lift.lifter import lift"),
         ("spatial.cli", "from spatial import __version__\nfrom spatial.build.spec import load_deployment"),
     ],
 )

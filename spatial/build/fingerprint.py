@@ -33,7 +33,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "lift": (*_SOURCES, "build/steps/missing", "build/steps/lift"),
     "agree": _AGREE,
     "lower": (*_AGREE, "plan", "passes", "lowering", "build/steps/missing", "build/steps/lower"),
-    "page": (*_PACK, "lift/fills", "lift/exact", "build/steps/page"),
+    "page": (*_PACK, "lift/algebra/fills", "lift/algebra/exact", "build/steps/page"),
     "index": ("errors", *_FILES, "build/steps/index", *_STEP),
     "pack": (*_PACK, "build/steps/pack"),
     "link": (*GROUND, "ir", "build/link", "build/image", "build/steps/link", *_STEP),

@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spatial.ir.graph import Lifted
-from spatial.lift.arith import Undefined, nonneg
-from spatial.lift.canonical import canonical_graph
-from spatial.lift.changes import Changes
-from spatial.lift.execute import Executor
-from spatial.lift.facts import Facts
-from spatial.lift.machine import Machine
+from spatial.lift.algebra.arith import Undefined, nonneg
+from spatial.lift.algebra.values import Node, combine, get, integer, plus
+from spatial.lift.canonical.graph import canonical_graph
+from spatial.lift.context.changes import Changes
+from spatial.lift.context.facts import Facts
+from spatial.lift.context.machine import Machine
+from spatial.lift.context.state import NotLifted, Seq, WrongKind
+from spatial.lift.context.survey import Noted, Survey
+from spatial.lift.execution.execute import Executor
 from spatial.lift.outcome import liftable, numbered, refusal
 from spatial.lift.roots import last_span, wanted_roots
-from spatial.lift.state import NotLifted, Seq, WrongKind
-from spatial.lift.survey import Noted, Survey
-from spatial.lift.values import Node, combine, get, integer, plus
 from spatial.logos import syntax
 from spatial.logos.syntax import NO_SPAN
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 from itertools import accumulate
 
 from spatial.ir.graph import Lifted, Missing
-from spatial.lift.canonical import Roots, canonical_graph
-from spatial.lift.machine import Machine
+from spatial.lift.algebra.values import Node
+from spatial.lift.canonical.graph import Roots, canonical_graph
+from spatial.lift.context.machine import Machine
+from spatial.lift.context.state import NotLifted, Poison, Seq
+from spatial.lift.context.survey import Noted, Survey
 from spatial.lift.roots import Refuse, last_span, wanted_roots
-from spatial.lift.state import NotLifted, Poison, Seq
-from spatial.lift.survey import Noted, Survey
-from spatial.lift.values import Node
 from spatial.logos import syntax
 from spatial.logos.syntax import NO_SPAN, Span
 

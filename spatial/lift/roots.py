@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from spatial.errors import nearest
-from spatial.lift.canonical import Roots
-from spatial.lift.machine import Machine
-from spatial.lift.state import Cell, NotLifted, Poison, Seq, follows
-from spatial.lift.values import Node, Source
+from spatial.lift.algebra.values import Node, Source
+from spatial.lift.canonical.graph import Roots
+from spatial.lift.context.machine import Machine
+from spatial.lift.context.state import Cell, NotLifted, Poison, Seq, follows
 from spatial.logos import syntax
 from spatial.logos.syntax import NO_SPAN, Span
 

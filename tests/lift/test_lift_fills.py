@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lifting import Facts, graph_of, parse
 
 from spatial.ir.graph import Fn, Graph, Num, Piece
-from spatial.lift import exact
-from spatial.lift.fills import evaluate_fill, fill_values
+from spatial.lift.algebra import exact
+from spatial.lift.algebra.fills import evaluate_fill, fill_values
 from spatial.logos.interpret import interpret
 
 ROTARY = """## To native cos (x: Float) -> Float

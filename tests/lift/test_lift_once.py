@@ -18,8 +18,8 @@ from unrolled import unrolled
 
 from spatial.ir.graph import Lifted
 from spatial.lift import Facts, Table, lift
-from spatial.lift.execute import Executor
-from spatial.lift.machine import Machine
+from spatial.lift.context.machine import Machine
+from spatial.lift.execution.execute import Executor
 from spatial.logos.parser import parse
 from spatial.logos.syntax import Program
 

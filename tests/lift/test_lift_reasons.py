@@ -68,7 +68,7 @@ def test_the_cases_are_read() -> None:
 
 def templates() -> Iterator[tuple[str, re.Pattern[str]]]:
     """Every reason that the lifter's text has, as a pattern; what a program puts in it matches anything."""
-    for path in sorted(Path(spatial.lift.__file__).parent.glob("*.py")):
+    for path in sorted(Path(spatial.lift.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
                 continue

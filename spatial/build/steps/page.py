@@ -13,7 +13,7 @@ from spatial.build.steps.given import Given
 from spatial.errors import Bug
 from spatial.ir import wire
 from spatial.ir.graph import GraphTensor
-from spatial.lift.fills import fill_values
+from spatial.lift.algebra.fills import fill_values
 
 
 def run(given: Given) -> dict[str, bytes]:

@@ -1,0 +1,272 @@
+"""Recognising a reduction: what an iteration leaves of a carried value, as `operation(carried, term)`.
+
+Sums with subtraction, products, maxima and minima spelled as calls or as branches, arg-max pairs, and branches that
+leave the value alone (guards). Only reassociation is allowed; nothing is distributed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from spatial.lift.algebra import arith
+from spatial.lift.algebra.values import (
+    ONE,
+    TRUE,
+    ZERO,
+    Fold,
+    Lin,
+    Node,
+    Op,
+    combine,
+    fold,
+    integer,
+    linear,
+    parts,
+    raw_op,
+)
+from spatial.lift.algebra.walk import children
+
+
+@dataclass(frozen=True)
+class Term:
+    """One iteration's part: `op` of the carried value and `value`, where `guards` hold.
+
+    `test`: of a maximum or minimum spelled as a branch, the condition under which `value` is taken; `strict`: whether
+    an equal value leaves the carried one alone. `sure`: whether there is a value wherever the guards hold: a maximum
+    over terms of which none may take part has none by itself.
+    """
+
+    op: str
+    value: Node
+    guards: tuple[Node, ...] = ()
+    test: Node | None = None
+    strict: bool = True
+    sure: bool = True
+
+
+def match(exit: Node, start: Node) -> Term | None:
+    """The term of a reduction, or None; `start` does not occur in it."""
+    for attempt in (_sum, _product, _extreme):
+        found = attempt(exit, start)
+        if found is not None and not occurs(start, found.value) and not any(occurs(start, g) for g in found.guards):
+            return found
+    return None
+
+
+def occurs(start: Node, node: Node) -> bool:
+    """Whether an expression has `start` in it."""
+    if not start.free <= node.free:
+        return False
+    pending, seen = [node], set[int]()
+    while pending:
+        n = pending.pop()
+        if n is start:
+            return True
+        if id(n) in seen or not start.free <= n.free:
+            continue
+        seen.add(id(n))
+        pending += children(n)
+    return False
+
+
+def branch(exit: Node) -> tuple[Node, Node, Node] | None:
+    """The condition and the two sides of a selection."""
+    match exit:
+        case Op(fn="select", args=(c, a, b)):
+            return c, a, b
+        case Lin(const=0, terms=((Op(fn="select", args=(c, a, b)), 1),)):
+            return c, a, b
+        case _:
+            return None
+
+
+def conjuncts(guards: Iterable[Node]) -> frozenset[Node]:
+    """Conditions, those that are both of two taken as two."""
+    found: set[Node] = set()
+    for g in guards:
+        match g:
+            case Op(fn="and", args=args):
+                found |= conjuncts(args)
+            case _:
+                found.add(g)
+    return frozenset(found)
+
+
+def _sum(exit: Node, start: Node) -> Term | None:
+    parted = branch(exit)
+    if parted is not None:
+        return _guarded(parted, start, _sum) or _either(parted, start, _sum)
+    if exit.kind == "int":
+        _, terms = parts(exit)
+        if dict(terms).get(start) != 1:
+            return None
+        rest = combine(exit, start, -1)
+        return Term("sum", rest)
+    value = _peel(exit, start)
+    return Term("sum", value) if value is not None else None
+
+
+def _peel(node: Node, start: Node) -> Node | None:
+    """`g` with node = start + g, for floats."""
+    match node:
+        case Op(fn="add", args=(a, b)):
+            for one, other in ((a, b), (b, a)):
+                if one is start:
+                    return other
+                if start.free <= one.free:
+                    inner = _peel(one, start)
+                    return arith.add(inner, other) if inner is not None else None
+        case Op(fn="sub", args=(a, b)):
+            if a is start:
+                return negative(b)
+            inner = _peel(a, start)
+            return arith.sub(inner, b) if inner is not None else None
+        case _:
+            pass
+    return None
+
+
+def negative(a: Node) -> Node:
+    """`-a`, as what is subtracted adds."""
+    return raw_op("neg", (a,), a.kind)
+
+
+def _product(exit: Node, start: Node) -> Term | None:
+    parted = branch(exit)
+    if parted is not None:
+        return _guarded(parted, start, _product) or _either(parted, start, _product)
+    match exit:
+        case Lin(const=0, terms=((atom, factor),)) if atom is start:
+            return Term("product", integer(factor))
+        case Op(fn="mul", args=(a, b)):
+            for one, other in ((a, b), (b, a)):
+                if one is start:
+                    return Term("product", other)
+                if start.free <= one.free:
+                    inner = _product(one, start)
+                    return Term("product", arith.mul(inner.value, other)) if inner and not inner.guards else None
+        case _:
+            pass
+    return None
+
+
+def _guarded(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
+    c, a, b = parted
+    for guard, changed, kept in ((c, a, b), (arith.negate(c), b, a)):
+        if kept is start:
+            found = inner(changed, start)
+            if found is not None:
+                return replace(found, guards=(guard, *found.guards))
+    return None
+
+
+_NEUTRAL = {"sum": ZERO, "product": ONE}
+
+
+def _either(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
+    """Both branches have a part of their own: one part, which the condition chooses."""
+    condition, a, b = parted
+    one, other = inner(a, start), inner(b, start)
+    if one is None or other is None or one.op != other.op:
+        return None
+    if one.value is other.value:
+        taken = arith.both(condition, _all(one.guards))
+        otherwise = arith.both(arith.negate(condition), _all(other.guards))
+        return Term(one.op, one.value, (arith.either(taken, otherwise),))
+    if one.op not in _NEUTRAL and (one.guards or other.guards):
+        return None  # a part that is not there is the neutral one, which a maximum has none of
+    return Term(one.op, arith.select(condition, _unguarded(one), _unguarded(other)))
+
+
+def _all(guards: Iterable[Node]) -> Node:
+    condition: Node = TRUE
+    for g in guards:
+        condition = arith.both(condition, g)
+    return condition
+
+
+def _unguarded(term: Term) -> Node:
+    """The part of a sum or product, neutral where the guards do not hold."""
+    if not term.guards:
+        return term.value
+    neutral = _NEUTRAL[term.op]
+    other = arith.to_float(neutral) if term.value.kind == "float" else neutral
+    return arith.select(_all(term.guards), term.value, other)
+
+
+def _extreme(exit: Node, start: Node) -> Term | None:
+    match exit:
+        case Op(fn=("max" | "min") as fn, args=(a, b)):
+            for one, other in ((a, b), (b, a)):
+                if one is start:
+                    return Term(fn, other)
+                if start.free <= one.free:
+                    inner = _extreme(one, start)
+                    if inner is not None and inner.op == fn and inner.test is None and inner.sure:
+                        both = arith.extreme(fn, inner.value, other)
+                        return Term(fn, arith.select(_all(inner.guards), both, other))
+            return None
+        case Fold(op=("max" | "min") as op, arg=None, init=first) if first is start:
+            terms = fold(op, exit.vars, exit.guards, exit.value, exit.order, exit.origin)
+            return Term(op, terms, sure=False)
+        case _:
+            pass
+    parted = branch(exit)
+    if parted is None:
+        return None
+    c, a, b = parted
+    chosen = _either(parted, start, _called) if start not in (a, b) else None
+    if chosen is not None:
+        return chosen
+    for condition, taken, kept in ((c, a, b), (arith.negate(c), b, a)):
+        if kept is start:
+            order = compares(condition, start, taken)
+            if order is not None:
+                return Term("max" if order > 0 else "min", taken, (), condition, abs(order) == 2)
+            match condition:
+                case Op(fn="and", args=(x, y)):
+                    for guard, test in ((x, y), (y, x)):
+                        order = compares(test, start, taken)
+                        if order is not None and not occurs(start, guard):
+                            return Term("max" if order > 0 else "min", taken, (guard,), condition, abs(order) == 2)
+                case _:
+                    pass
+            found = _extreme(taken, start)
+            if found is not None:
+                return replace(found, guards=(condition, *found.guards))
+    return None
+
+
+def _called(exit: Node, start: Node) -> Term | None:
+    """A maximum or minimum that is no comparison: both branches' parts may then be one."""
+    found = _extreme(exit, start)
+    return found if found is not None and found.test is None and found.sure else None
+
+
+def compares(condition: Node, start: Node, value: Node) -> int | None:
+    """2 for `start < value`, 1 for `start <= value`, -2 for `start > value`, -1 for `start >= value`."""
+    match condition:
+        case Op(fn=("lt" | "le") as fn, args=(a, b)):
+            size = 2 if fn == "lt" else 1
+            if a is start and b is value:
+                return size
+            return -size if b is start and a is value else None
+        case Op(fn="not", args=(Op(fn=("lt" | "le") as fn, args=(a, b)),)):
+            size = 1 if fn == "lt" else 2
+            if b is start and a is value:
+                return size
+            return -size if a is start and b is value else None
+        case Op(fn="nonneg", args=(form,)):
+            for size, shift in ((2, -1), (1, 0)):
+                gap = combine(value, start, -1)
+                const, terms = parts(gap)
+                if form is linear(const + shift, dict(terms)):
+                    return size
+                gap = combine(start, value, -1)
+                const, terms = parts(gap)
+                if form is linear(const + shift, dict(terms)):
+                    return -size
+            return None
+        case _:
+            return None

@@ -1,0 +1,220 @@
+"""Loops: their record, what runs their bodies, and the variables of their bodies that count.
+
+The ground of `nests` and `blocks`, which execute bodies through a `Runner` and know nothing of who that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from spatial.lift.algebra.values import Node, combine, int_constant, integer
+from spatial.lift.context.expressions import Evaluator
+from spatial.lift.context.machine import Machine
+from spatial.lift.context.state import Cell, NotLifted, Scope, Seq, Value
+from spatial.logos import syntax
+from spatial.logos.syntax import Span
+
+WRITTEN_OUT = 64
+"""Iterations of loops within blocks, or around them, that are written out one after the other."""
+
+
+STEPS = 64
+"""Steps of recurrences of numbers, loops within loops counted together, that one iteration of a nest may take."""
+
+
+class Runner(Protocol):
+    """Who executes statements, as far as loops need one."""
+
+    @property
+    def m(self) -> Machine:
+        """The machine."""
+        ...
+
+    @property
+    def eval(self) -> Evaluator:
+        """The evaluator of its expressions."""
+        ...
+
+    def body(self, body: Sequence[syntax.Stmt], scope: Scope) -> Value | None:
+        """Runs statements in order; the value if they return one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A counted loop: `trip` times `body`; `items`: what the loop variable is, by the iteration number.
+
+    `parts`: the loop is run as two nested ones, the inner of so many iterations (0: as it stands).
+    """
+
+    name: str
+    trip: Node
+    first: Node | None
+    items: Seq | None
+    body: Sequence[syntax.Stmt]
+    span: Span
+    parts: int = 0
+
+
+def item_value(ex: Runner, loop: Loop, v: Node) -> Value:
+    """What the loop variable is in iteration `v`."""
+    if loop.items is not None:
+        return ex.m.step(loop.items, v, loop.span)
+    return combine(loop.first or integer(0), v)
+
+
+def write_out(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
+    """Runs the iterations of a loop one after the other, if they are few."""
+    if trip > WRITTEN_OUT:
+        raise NotLifted(
+            f"a loop of {trip} iterations stands in another, and both hand sequences on from one iteration to the next",
+            "write one loop over the iterations of both",
+            loop.span,
+        )
+    _iterate(ex, loop, scope, trip)
+
+
+def _iterate(ex: Runner, loop: Loop, scope: Scope, trip: int) -> None:
+    for n in range(trip):
+        inner = Scope(outer=scope)
+        if loop.name:
+            inner.names[loop.name] = Cell(loop.name, item_value(ex, loop, integer(n)))
+        if ex.body(loop.body, inner) is not None:
+            raise NotLifted("a function returns from inside a loop", "return after the loop", loop.span)
+
+
+def steps_of(ex: Runner, loop: Loop, problem: NotLifted) -> int:
+    """How many steps a loop in another one takes that `problem` keeps from being a nest: it hands numbers on, and its
+    few steps make one expression. 0 if it is no such loop."""
+    trip, inside = int_constant(loop.trip), ex.m.nest_depth or ex.m.single
+    stepwise = problem.numbers and inside and trip is not None and trip * ex.m.steps <= STEPS
+    return trip if stepwise and trip is not None else 0
+
+
+def take_steps(ex: Runner, loop: Loop, scope: Scope, steps: int) -> None:
+    """Runs the iterations of a recurrence of numbers one after the other."""
+    m = ex.m
+    before = m.steps
+    m.steps = before * steps
+    try:
+        _iterate(ex, loop, scope, steps)
+    finally:
+        m.steps = before
+
+
+def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:
+    """The variables bound outside the loop that its body may assign, in a fixed order."""
+    cells: dict[Cell, None] = {}
+    for name in ex.m.changes.assigned_names(loop.body):
+        if not name or name == loop.name:
+            continue
+        cell = scope.find(name) or ex.m.globals.find(name)
+        if cell is None and (name in ex.m.facts.tables):
+            cell = ex.m.lookup(name, scope, loop.span)
+        if cell is not None:
+            cells[cell] = None
+    return list(cells)
+
+
+def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str = "") -> dict[str, int]:
+    """Counters the body of a loop over `own` moves by a constant, in one plain statement, with the constant."""
+    found: dict[str, int] = {}
+    for s in body:
+        if not isinstance(s, syntax.Set) or s.name in found:
+            continue
+        cell = scope.find(s.name) or ex.m.globals.find(s.name)
+        if cell is None or not isinstance(cell.value, Node) or cell.value.kind != "int":
+            continue
+        if sum(isinstance(c, syntax.Set) and c.name == s.name for c in syntax.statements(tuple(body))) != 1:
+            continue
+        if any(isinstance(n, syntax.Index | syntax.Call) for n in syntax.walk(s.value)):
+            continue
+        step = counter_step(ex, body, s.name, scope, own)
+        if step:
+            found[s.name] = step
+    return found
+
+
+def restored(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str) -> set[str]:
+    """Int variables that the body's last word on them sets to what they are before the loop: so every iteration begins.
+
+    Only names and numbers that the body leaves alone are looked at.
+    """
+    last: dict[str, syntax.Expr | None] = {}
+    for s in body:
+        if isinstance(s, syntax.Set):
+            last[s.name] = s.value
+        else:
+            last.update(dict.fromkeys(ex.m.changes.assigned_names((s,))))
+    bound = _bound(body)
+    local = bound | set(last) | {own}
+    found: set[str] = set()
+    for name, value in last.items():
+        cell = scope.find(name) or ex.m.globals.find(name)
+        if value is None or cell is None or not isinstance(cell.value, Node) or cell.value.kind != "int":
+            continue
+        parts = list(syntax.walk(value))
+        plain = all(isinstance(n, syntax.Name | syntax.IntLiteral | syntax.Binary) for n in parts)
+        if not plain or name in bound or any(isinstance(n, syntax.Name) and n.name in local for n in parts):
+            continue
+        if ex.eval.value(value, scope) is cell.value:
+            found.add(name)
+    return found
+
+
+def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
+    """Names that a body binds: what they mean is told in an iteration only."""
+    found: set[str] = set()
+    for s in syntax.statements(tuple(body)):
+        match s:
+            case syntax.Let(name) | syntax.RepeatRange(name) | syntax.RepeatIn(name):
+                found.add(name)
+            case _:
+                pass
+    return found
+
+
+def counter_step(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, own: str = "") -> int | None:
+    """By how much each iteration of a loop over `own` moves a counter: plain statements, the same on every branch."""
+    bound = _bound(body)
+    if name in bound:
+        return None
+    local = bound | set(ex.m.changes.assigned_names(body)) | {own}
+    return _moved(ex, body, name, scope, local)
+
+
+def _moved(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, local: set[str]) -> int | None:
+    total = 0
+    for s in body:
+        amount: int | None = 0
+        match s:
+            case syntax.Set(n, value) if n == name:
+                amount = _amount(ex, value, name, scope, local)
+            case syntax.If(branches, otherwise):
+                sides = {_moved(ex, side, name, scope, local) for side in (*(b for _, b in branches), otherwise)}
+                amount = sides.pop() if len(sides) == 1 else None
+            case _ if name in ex.m.changes.assigned_names((s,)):
+                amount = None
+            case _:
+                pass
+        if amount is None:
+            return None
+        total += amount
+    return total
+
+
+def _amount(ex: Runner, value: syntax.Expr, name: str, scope: Scope, local: set[str]) -> int | None:
+    match value:
+        case syntax.Binary("+", syntax.Name(n), step) | syntax.Binary("+", step, syntax.Name(n)) if n == name:
+            sign = 1
+        case syntax.Binary("-", syntax.Name(n), step) if n == name:
+            sign = -1
+        case _:
+            return None
+    if any(isinstance(n, syntax.Name) and n.name in local for n in syntax.walk(step)):
+        return None
+    amount = ex.eval.number(step, scope)
+    known = int_constant(amount)
+    return sign * known if known is not None else None
