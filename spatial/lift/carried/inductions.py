@@ -155,14 +155,7 @@ def _exact(exit: Node, start: Sym, entry: float, extent: int) -> Form | None:
 
 def _sequence(c: Closing, carry: Carry, start: Start, exit: Seq, change: Substitution) -> bool:
     assert isinstance(carry.entry, Seq)
-    if exit.tensor is start and exit.whole:
-        c.tensors[start] = carry.entry.tensor
-        if isinstance(start.length, Sym):
-            c.nodes[start.length] = length_of(carry.entry)
-        carry.final = carry.entry
-        carry.closed = True
-        return True
-    if exit.whole and _same(carry.entry.tensor, exit.tensor):
+    if exit.whole and (exit.tensor is start or _same(carry.entry.tensor, exit.tensor)):
         c.tensors[start] = carry.entry.tensor
         if isinstance(start.length, Sym):
             c.nodes[start.length] = length_of(carry.entry)

@@ -56,11 +56,16 @@ def put(
 
 def _plain(tensor: Tensor) -> bool:
     """Whether every element of a tensor is known as a value (no table or loop start below)."""
+    return _lowest(tensor) is None
+
+
+def _lowest(tensor: Tensor) -> Tensor | None:
+    """What lies below all that was written over it; None where nothing does."""
     while isinstance(tensor, Made):
         if tensor.base is None:
-            return True
+            return None
         tensor = tensor.base
-    return False
+    return tensor
 
 
 def _within(piece: Piece, dims: Sequence[int | None]) -> bool:
@@ -182,11 +187,7 @@ def _difference(tensor: Tensor, base: Tensor, chain: list[Piece]) -> list[Piece]
 
 def over_sources(tensor: Tensor) -> bool:
     """Whether a version lies over a table, or a block's or a loop's carried tensor."""
-    while isinstance(tensor, Made):
-        if tensor.base is None:
-            return False
-        tensor = tensor.base
-    return isinstance(tensor, Source | Inner | Start)
+    return isinstance(_lowest(tensor), Source | Inner | Start)
 
 
 def copy_of(tensor: Tensor, order: int, span: Span) -> Made:
