@@ -21,6 +21,74 @@ FACTS = Facts(
 )
 
 LIFTED = {
+    "a running sum through three loops": """## Main
+Let y be a new Seq of (Seq of (Seq of Float)).
+Let total be 0.0.
+Repeat for r from 1 to n:
+    Let rows be a new Seq of (Seq of Float).
+    Repeat for h from 1 to 3:
+        Let row be a new Seq of Float.
+        Repeat for d from 1 to m:
+            Set total to total + grid[r][d] * x[h].
+            Push total to row.
+        Push row to rows.
+    Push rows to y.
+""",
+    "a running sum of sums through three loops": """## Main
+Let y be a new Seq of (Seq of (Seq of Float)).
+Let total be 0.0.
+Repeat for r from 1 to n:
+    Let rows be a new Seq of (Seq of Float).
+    Repeat for h from 1 to 3:
+        Let row be a new Seq of Float.
+        Repeat for d from 1 to m:
+            Repeat for t from 1 to r:
+                Set total to total + grid[t][d] * x[h].
+            Push total to row.
+        Push row to rows.
+    Push rows to y.
+""",
+    "an item pushed between two loops of run-time counts": """## Main
+Let y be a new Seq of Float.
+Repeat for j from 1 to count[1]:
+    Push x[j] to y.
+Push x[n] * 2.0 to y.
+Repeat for j from count[1] + 1 to n:
+    Push x[j] to y.
+""",
+    "a row pushed between two loops of run-time counts": """## Main
+Let y be a new Seq of (Seq of Float).
+Repeat for j from 1 to count[1]:
+    Push grid[j] to y.
+Push grid[n] to y.
+Repeat for j from count[1] + 1 to n:
+    Push grid[j] to y.
+""",
+    "two loops of run-time counts that start over": """## Main
+Let y be a new Seq of Float.
+Repeat for j from 1 to count[1]:
+    Push x[j] to y.
+Repeat for j from 1 to n - count[1]:
+    Push x[j] * 2.0 to y.
+""",
+    "an item before two loops of run-time counts": """## Main
+Let y be a new Seq of Float.
+Push 5.0 to y.
+Repeat for j from 1 to count[1]:
+    Push x[j] to y.
+Repeat for j from count[1] + 1 to n:
+    Push x[j] * 2.0 to y.
+""",
+    "two prefixes one behind the other, summed": """## Main
+Let z be a new Seq of Float.
+Repeat for j from 1 to count[1]:
+    Push x[j] to z.
+Repeat for j from 1 to count[1]:
+    Push x[j] * 2.0 to z.
+Let y be 0.0.
+Repeat for j from 1 to count[1] * 2:
+    Set y to y + z[j].
+""",
     "two running parts compute what is the same for every term": """## To native exp (x: Float) -> Float
 ## Main
 Let y be a new Seq of Float.

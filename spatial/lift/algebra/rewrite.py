@@ -103,6 +103,28 @@ def refolded(node: Fold, change: Callable[[Node], Node], vars: tuple[Sym, ...]) 
     )
 
 
+def apart(node: Node) -> Node:
+    """The expression, every reduction in it over variables of its own."""
+    return _Apart().node(node)
+
+
+class _Apart(Rebuild):
+    def reduction(self, node: Fold) -> Node:
+        """The reduction over new variables; what it starts from is outside their scope."""
+        fresh = {v: Sym(v.name, v.extent) for v in node.vars}
+        change = Substitution(fresh)
+        return fold(
+            node.op,
+            tuple(fresh.values()),
+            tuple(change.node(self.node(g)) for g in node.guards),
+            change.node(self.node(node.value)),
+            node.order,
+            node.origin,
+            change.node(self.node(node.arg)) if node.arg is not None else None,
+            self.node(node.init) if node.init is not None else None,
+        )
+
+
 class Substitution(Rebuild):
     """Replaces symbols by nodes and tensors by tensors (`tensors`), and whole reads by nodes (`reads`).
 
@@ -140,6 +162,12 @@ class Substitution(Rebuild):
         if node in self.reads:
             return self.reads[node]
         return get(self.tensor(node.tensor), tuple(self.node(i) for i in node.index))
+
+    def reduction(self, node: Fold) -> Node:
+        """A reduction; one over a variable that is replaced around it keeps its own meaning of it."""
+        if any(v in self.nodes for v in node.vars):
+            return self.node(apart(node))
+        return super().reduction(node)
 
     def tensor(self, tensor: Tensor) -> Tensor:
         """The tensor, changed."""

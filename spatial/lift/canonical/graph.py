@@ -20,7 +20,7 @@ from spatial.lift.canonical.inside import check_inside
 from spatial.lift.canonical.joins import join, reachable
 from spatial.lift.canonical.layers import fold_layers
 from spatial.lift.canonical.layouts import lay_out
-from spatial.lift.canonical.needs import drop_unread, selected
+from spatial.lift.canonical.needs import drop_unread, filled, selected
 from spatial.lift.canonical.order import Region, depends, in_order
 from spatial.lift.canonical.record import recorded, unread
 from spatial.lift.canonical.regions import Regions
@@ -75,6 +75,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     reshape(live, blocks)
     check_inside(live, machine.assumed)
     live = [*live, *tabulate(units, live)]
+    live = [*live, *filled(units, live)]
     emitter = Emitter()
     begun = {source for _, source, _ in state}  # a state written whole is read by nobody
     for source in sorted(begun | set(_sources(live, outside)), key=lambda s: s.name):

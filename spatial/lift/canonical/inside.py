@@ -26,14 +26,14 @@ def check_inside(units: Sequence[Unit], assumed: tuple[Node, ...]) -> None:
         for p in unit.pieces:
             known = (*assumed, *p.guards)
             for axis, index in enumerate(p.pos):
-                _prove(index, unit.shape[axis], known, unit, unit.name)
+                _prove(index, unit.shape[axis], known, unit, "write", unit.name)
             for n in (*p.guards, *p.pos, p.value):
                 _check(n, known, unit)
 
 
 def _check(node: Node, known: tuple[Node, ...], unit: Unit) -> None:
     for tensor, index, extent, guards in _accesses(node, known):
-        _prove(index, extent, guards, unit, tensor.name)
+        _prove(index, extent, guards, unit, "read", tensor.name)
 
 
 def _accesses(node: Node, known: tuple[Node, ...]) -> Iterator[tuple[Tensor, Node, int, tuple[Node, ...]]]:
@@ -57,13 +57,18 @@ def _proved(index: Node, extent: int, guards: tuple[Node, ...]) -> bool:
     return at_least_zero(index, guards) and at_least_zero(plus(combine(integer(extent), index, -1), -1), guards)
 
 
-def _prove(index: Node, extent: int, guards: tuple[Node, ...], unit: Unit, name: str) -> None:
-    if _proved(index, extent, guards):
-        return
-    raise NotLifted(
-        f'an index of "{name}" is in range only under a condition that its statement does not keep',
-        "index so that every item of the loop's whole range exists, or read inside a sum, maximum or minimum",
-        unit.span,
-        "read",
-        unit.name,
-    )
+def _prove(index: Node, extent: int, guards: tuple[Node, ...], unit: Unit, kind: str, name: str) -> None:
+    if not _proved(index, extent, guards):
+        raise NotLifted(
+            f'an index of "{name}" is in range only under a condition that its statement does not keep',
+            _MEND[kind],
+            unit.span,
+            kind,
+            unit.name,
+        )
+
+
+_MEND = {
+    "read": "index so that every item of the loop's whole range exists, or read inside a sum, maximum or minimum",
+    "write": "write at places that exist all over the loop's range, or loop over such places alone",
+}

@@ -7,6 +7,7 @@ that condition is the side it takes. A piece written over a whole table under a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero
@@ -26,12 +27,13 @@ from spatial.lift.algebra.values import (
     integer,
     parts,
     plus,
+    real,
     scale,
 )
 from spatial.lift.algebra.walk import children
 from spatial.lift.canonical.inside import inside
 from spatial.lift.canonical.order import depends, visited
-from spatial.lift.canonical.units import Unit
+from spatial.lift.canonical.units import Unit, Units
 
 
 def drop_unread(live: Sequence[Unit], blocks: Sequence[BlockValue], outside: set[Tensor]) -> None:
@@ -140,6 +142,21 @@ def selected(unit: Unit, read: Read) -> None:
     base, unit.base = unit.base, None
     chosen = arith.select(condition, value, read(base, tuple(pos), (arith.negate(condition),)))
     unit.pieces = (Piece(tuple(pos), (), tuple(pos), chosen),)
+
+
+def filled(units: Units, live: Sequence[Unit]) -> list[Unit]:
+    """Zeros below statements that make a part of their tensor only, since nobody reads the rest; the fills made."""
+    made: list[Unit] = []
+    for unit in live:
+        plain = unit.base is None and unit.pieces and not any(p.guards or p.ordered for p in unit.pieces)
+        if plain and sum(p.volume for p in unit.pieces) < prod(unit.shape):
+            below = units.new(unit.name, unit.shape, unit.kind, unit.order, unit.origin)
+            vars = tuple(Sym("k", d) for d in unit.shape)
+            below.pieces = (Piece(vars, (), vars, real(0.0) if unit.kind == "float" else integer(0)),)
+            below.belong()
+            unit.base = below
+            made.append(below)
+    return made
 
 
 def _in_place(base: Tensor) -> bool:

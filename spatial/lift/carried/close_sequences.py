@@ -44,7 +44,7 @@ from spatial.lift.carried.written import (
 )
 from spatial.lift.context.machine import Machine
 from spatial.lift.context.state import NotLifted, Poison, Seq, together, whole_of
-from spatial.lift.context.writes import put
+from spatial.lift.context.writes import grows_late, put, widened
 
 
 def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
@@ -299,7 +299,7 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
     match entry:
         case Start():
             base, old = entry, list[Piece]()
-        case Made() if entry.base is None or isinstance(entry.base, Start):
+        case Made() if entry.base is None or isinstance(entry.base, Start) or grows_late(entry):
             base, old = entry.base, list(entry.pieces)
         case _:
             raise NotLifted(
@@ -313,6 +313,12 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
         dims = (None, *dims[1:]) if dims else None
     if n is not None and c.guard is not TRUE:  # what begins where a loop before ended may not go past the end
         closed = [Piece(p.vars, (c.guard, *p.guards), p.pos, p.value, p.ordered) for p in closed]
+    if isinstance(entry, Made) and grows_late(entry) and dims is not None:
+        made = widened(entry, dims, run_time)
+        made = Made(k.cell.name, dims, made.base, made.pieces, k.order, k.span, run_time)
+        for p in closed:
+            made = put(made, p, k.order, k.span, k.cell.name, c.known)
+        return made
     apart, new = list(old), list(closed)
     first = int_constant(length_of(k.entry))
     while new:

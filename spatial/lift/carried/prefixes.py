@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, apart
 from spatial.lift.algebra.values import Node, Sym, Symbol, Tensor, plus
 from spatial.lift.carried.carries import Carry, Closing
 from spatial.lift.carried.combine import combined
@@ -42,9 +42,10 @@ def running_values(c: Closing, users: Iterable[Node | Tensor]) -> Substitution:
 
 
 def _over(c: Closing, k: Carry, term: Term, trip: Node) -> Node:
-    """The variable after `trip` iterations."""
+    """The variable after `trip` iterations; loops inside, under whose variables it may be read, count there anew."""
     assert isinstance(k.entry, Node)
     own = Sym(c.v.name, c.v.extent)
     change = Substitution({c.v: own})
-    part = replace(term, value=change.node(term.value), guards=tuple(change.node(g) for g in term.guards))
+    value, guards = apart(change.node(term.value)), tuple(apart(change.node(g)) for g in term.guards)
+    part = replace(term, value=value, guards=guards)
     return combined(replace(c, v=own, trip=trip, guard=guard_of(trip, own)), k, k.entry, Substitution({}), part)

@@ -8,7 +8,19 @@ from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import bounds, decided
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.solve import covers, disjoint, element
-from spatial.lift.algebra.values import Inner, Made, Node, Piece, Source, Start, Sym, Tensor
+from spatial.lift.algebra.values import (
+    Inner,
+    Made,
+    Node,
+    Piece,
+    Source,
+    Start,
+    Sym,
+    Tensor,
+    combine,
+    int_constant,
+    integer,
+)
 from spatial.lift.context.state import Seq
 from spatial.logos.syntax import Span
 
@@ -54,6 +66,25 @@ def put(
     return made
 
 
+def widened(target: Made, dims: tuple[int | None, ...], length: Node | None) -> Made:
+    """A sequence whose end only a run knows, in the shape of what grows from it by writes over it.
+
+    Its pieces may reach past that end, where what is pushed later is written over them, or not as far: then nobody
+    reads what is there.
+    """
+    base = widened(target.base, dims, length) if isinstance(target.base, Made) else target.base
+    return Made(target.name, dims, base, target.pieces, target.order, target.origin, length)
+
+
+def grows_late(target: Tensor) -> bool:
+    """Whether something was pushed so often as only a run knows: what is pushed next may lie in its pieces' boxes."""
+    start = _lowest(target)
+    if target.length is None or not isinstance(target, Made):
+        return False
+    before = start.length if isinstance(start, Start) and start.length is not None else integer(0)
+    return int_constant(combine(target.length, before, -1)) is None
+
+
 def _plain(tensor: Tensor) -> bool:
     """Whether every element of a tensor is known as a value (no table or loop start below)."""
     return _lowest(tensor) is None
@@ -71,7 +102,7 @@ def _lowest(tensor: Tensor) -> Tensor | None:
 def _within(piece: Piece, dims: Sequence[int | None]) -> bool:
     """Whether the places of a piece exist where its guards do not hold, too."""
     ranges = [bounds(i) for i in piece.pos]
-    return all(
+    return len(ranges) == len(dims) and all(
         low is not None and low >= 0 and high is not None and d is not None and high < d
         for (low, high), d in zip(ranges, dims, strict=True)
     )

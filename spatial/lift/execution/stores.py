@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from spatial.errors import Bug
-from spatial.lift.algebra.bounds import is_affine
+from spatial.lift.algebra.bounds import bounds, is_affine
 from spatial.lift.algebra.values import Get, Made, Node, Op, Piece, Start, Sym, Tensor, get, int_constant, parts, plus
 from spatial.lift.context.loops import Runner
 from spatial.lift.context.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
-from spatial.lift.context.writes import put
+from spatial.lift.context.writes import grows_late, put, widened
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
 
@@ -177,6 +177,9 @@ def _grown(
     dims = (n, *inner) if inner is not None else None
     run_time = None if n is not None else length
     order = ex.m.tick()
+    if isinstance(target, Made) and grows_late(target) and inner is not None:
+        box = None if isinstance(target.base, Start) else bounds(length)[1]
+        return put(widened(target, (box, *inner), run_time), piece, order, span, name)
     match target:
         case Start():
             made = Made(name, dims or (), target, (piece,), order, span, run_time)
