@@ -1,7 +1,8 @@
 """From executed values to a graph that does not tell how they were spelled.
 
     units, closed            statements in the making; reads looked through where nothing is lost
-    order, inside            who must come first; the last proof that every access is in range
+    order                    who must come first
+    inside, once             the last proofs: every access is in range, every item is made once
     share, hoist, sizes      what stands alone, once; what large expressions are cut at
     joins                    what becomes part of its one reader
     boxes, regions           canonical boxes; reads that exist only where a branch is taken

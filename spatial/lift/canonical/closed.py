@@ -43,13 +43,18 @@ def is_fill(unit: Unit) -> bool:
 
 def without_fills(piece: Piece) -> Piece:
     """A fill's piece with the fills it reads put in their place."""
+    return Piece(piece.vars, piece.guards, piece.pos, opened(piece.value), piece.ordered)
 
-    def inline(tensor: Tensor, index: tuple[Node, ...]) -> Node:
-        if isinstance(tensor, Unit):
-            own = without_fills(tensor.pieces[0])
-            point = lands(own, index)
-            if point is not None:
-                return Substitution(point).node(own.value)
-        return get(tensor, index)
 
-    return Piece(piece.vars, piece.guards, piece.pos, Mapper(inline).node(piece.value), piece.ordered)
+def opened(node: Node) -> Node:
+    """An expression with the fills it reads put in their place."""
+    return Mapper(_inline).node(node)
+
+
+def _inline(tensor: Tensor, index: tuple[Node, ...]) -> Node:
+    if isinstance(tensor, Unit) and is_fill(tensor):
+        own = without_fills(tensor.pieces[0])
+        point = lands(own, index)
+        if point is not None:
+            return Substitution(point).node(own.value)
+    return get(tensor, index)

@@ -1,7 +1,8 @@
 """Canonical form: from executed values to the graph. The order of the steps, on one screen.
 
 Units with views looked through; parts that stand alone hoisted; single readers joined; boxes split, fused and laid
-out; every access proved inside its tensor without the guards an intermediate drops; then numbered and emitted.
+out; every access proved inside its tensor without the guards an intermediate drops, every item to be made once; then
+numbered and emitted.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from spatial.lift.canonical.joins import join, reachable
 from spatial.lift.canonical.layers import fold_layers
 from spatial.lift.canonical.layouts import lay_out
 from spatial.lift.canonical.needs import drop_unread, filled, selected
+from spatial.lift.canonical.once import check_once
 from spatial.lift.canonical.order import Region, depends, in_order
 from spatial.lift.canonical.record import recorded, unread
 from spatial.lift.canonical.regions import Regions
@@ -76,6 +78,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     check_inside(live, machine.assumed)
     live = [*live, *tabulate(units, live)]
     live = [*live, *filled(units, live)]
+    check_once(live)
     emitter = Emitter()
     begun = {source for _, source, _ in state}  # a state written whole is read by nobody
     for source in sorted(begun | set(_sources(live, outside)), key=lambda s: s.name):
