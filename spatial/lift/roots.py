@@ -89,6 +89,10 @@ def _kept(name: str, source: Source, cell: Cell) -> Seq:
         return value
     kind = "Float" if source.kind == "float" else "Int"
     extents = " x ".join(map(str, source.dims or ()))
+    if isinstance(value, Seq) and value.dims == source.dims and {value.tensor.kind, source.kind} == {"int", "float"}:
+        other, mend = ("Int", "add 0.0 to them") if kind == "Float" else ("Float", "take floor, ceil or round of them")
+        why = f'"{name}" is state of {kind}s, and {other}s are written into it'
+        raise NotLifted(why, mend, cell.span, "write", name)
     raise NotLifted(
         f'"{name}" is state of {extents} {kind}s, and is set to something else',
         "write items or rows of it, or set it to a sequence of the same shape and kind",

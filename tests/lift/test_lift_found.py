@@ -239,6 +239,90 @@ Let y be a new Seq of Float.
 Repeat for k from 0 to n * m - 1:
     Push item (k / n + k % n * m + 1) of grid to y.
 """,
+    "a place that an If mends": """## Main
+Let p be count[1].
+If p == 0:
+    Set p to n.
+Let y be x[p].
+""",
+    "a place that an If wraps": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Let p be i + count[1].
+    If p > n:
+        Set p to p - n.
+    Push x[p] to y.
+""",
+    "a place drawn to the edge by an If": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Let p be i - 2.
+    If p < 1:
+        Set p to 1.
+    Push x[p] to y.
+""",
+    "edges told by or": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    If i == 1 or i == n:
+        Push x[i] to y.
+    Otherwise:
+        Push x[i - 1] + x[i + 1] to y.
+""",
+    "a ring read from its oldest item": """## Main
+Let y be 0.0.
+Repeat for i from 1 to n:
+    Set y to y + w[(count[1] + i) % n + 1] * x[i].
+""",
+    "products within a maximum over a window": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Let best be -1.0e30.
+    Repeat for j from max(1, i - 2) to i:
+        Let t be 0.0.
+        Repeat for k from 1 to m:
+            Set t to t + grid[i][k] * grid[j][k].
+        Set best to max(best, t).
+    Push best to y.
+""",
+    "a return before a loop": """## To f (k: Int) -> Float:
+    If k == 0:
+        Return 7.0.
+    Let t be 0.0.
+    Repeat for i from 1 to k:
+        Set t to t + x[i].
+    Return t.
+
+## Main
+Let y be f(count[1]).
+""",
+    "a return before what is passed is changed": """## To f (s: mutable Seq of Float, k: Int) -> Float:
+    Let t be 1.0.
+    If k == 0:
+        Set item 2 of s to 9.0.
+        Set t to 3.0.
+        Return t.
+    Set item 1 of s to 5.0.
+    Return t * 2.0.
+
+## Main
+Let s be copy of x.
+Let r be f(s, count[1]).
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push s[i] * r to y.
+""",
+    "truth values compared": """## Main
+Let y be a new Seq of Float.
+Repeat for i from 1 to n:
+    If (x[i] > 0.0) == (w[i] > 0.0):
+        Push 1.0 to y.
+    Otherwise:
+        If (x[i] > 0.5) != (w[i] > x[i]):
+            Push 2.0 to y.
+        Otherwise:
+            Push 3.0 to y.
+""",
     "the place of the best, where it is left alone otherwise": """## Main
 Let best be item 1 of q.
 Let y be 1.

@@ -35,6 +35,9 @@ from spatial.lift.algebra.values import (
     truth,
 )
 
+_POWER = 16
+"""The greatest exponent for which a power of Ints is multiplied out."""
+
 
 class Undefined(Exception):
     """An operation that LOGOS would stop on, or that has no meaning here: why, and what would mend it."""
@@ -185,12 +188,15 @@ def power(a: Node, b: Node, named: bool) -> Node:
         if m is not None and m >= 0:
             if n is not None and (abs(n) < 2 or m < 4096):
                 return integer(n**m)
-            if m <= 16:
+            if m <= _POWER:
                 result = ONE
                 for _ in range(m):
                     result = mul(result, a)
                 return result
         if not named or n is None or m is None or n == 0:
+            if m is not None and m > _POWER:
+                why = f"a power of Ints is a product of at most {_POWER} of them, and this one of {m}"
+                raise Undefined(why, "multiply in a loop, or start from a Float: 2.0")
             raise Undefined("a power of Ints needs a known exponent that is not negative", "start from a Float: 2.0")
     x, y = to_float(a), to_float(b)
     if isinstance(x, Const) and isinstance(y, Const):
@@ -298,7 +304,7 @@ def compare(op: str, a: Node, b: Node) -> Node:
     """A comparison of numbers (exact between an Int and a Float only where the Int is a small constant)."""
     if a.kind == "bool" or b.kind == "bool":
         if op in ("==", "!=") and a.kind == b.kind:
-            same = raw_op("eq", (a, b), "bool") if a is not b else TRUE
+            same = TRUE if a is b else either(both(a, b), both(negate(a), negate(b)))
             return same if op == "==" else negate(same)
         raise Undefined("truth values are not ordered", "compare numbers")
     if a.kind == b.kind == "int":

@@ -27,11 +27,17 @@ from spatial.lift.algebra.values import (
     integer,
     parts,
     plus,
+    raw_op,
+    scale,
 )
 
 Bounds = tuple[int | None, int | None]
 
 ANY: Bounds = (None, None)
+
+_CHOOSING = ("select", "max", "min")
+_CHOSEN = 2
+"""Selections, maxima and minima of one sum of which both sides are looked at."""
 
 
 def add_bounds(a: Bounds, b: Bounds) -> Bounds:
@@ -96,20 +102,55 @@ def _find(node: Node, memo: dict[object, Bounds]) -> Bounds:
             total: Bounds = (node.const, node.const)
             for atom, c in node.terms:
                 total = add_bounds(total, scale_bounds(_bounds(atom, memo), c))
-            return _remainders(node, total, memo)
+            found = _remainders(node, total, memo)
+            chosen = [a for a, _ in node.terms if isinstance(a, Op) and a.fn in _CHOOSING]
+            return _narrower(found, _either_side(node, chosen[0], memo)) if 0 < len(chosen) <= _CHOSEN else found
         case Get():
             return tensor_bounds(node.tensor, memo)
         case Fold():
             return _fold(node, memo)
+        case Op(fn="select") if node.kind == "int":
+            return _either_side(node, node, memo)
         case Op():
             return _op(node.fn, [_bounds(a, memo) if a.kind == "int" else ANY for a in node.args])
         case _:
             return ANY
 
 
+def _either_side(node: Node, chosen: Op, memo: dict[object, Bounds]) -> Bounds:
+    """Bounds of an integer in which a selection, a maximum or a minimum stands: those of either side in its place."""
+    a, b = chosen.args[-2:]
+    if chosen.fn == "select":
+        condition, holds = chosen.args[0], True
+    else:
+        condition, holds = raw_op("nonneg", (combine(a, b, -1),), "bool"), chosen.fn == "max"
+    c = dict(parts(node)[1]).get(chosen, 1)
+    rest = combine(node, chosen, -c)
+    first = _where(condition, holds, combine(rest, a, c), memo)
+    return join_bounds(first, _where(condition, not holds, combine(rest, b, c), memo))
+
+
+def _where(condition: Node, holds: bool, value: Node, memo: dict[object, Bounds]) -> Bounds:
+    """Bounds of an integer where a condition holds, or does not: it differs from what that proves by so much."""
+    found = _bounds(value, memo)
+    for form in _proved(condition, holds, memo):
+        for k in _multiples(value, form):
+            found = _narrower(found, (_bounds(combine(value, form, -k), memo)[0], None))
+        for k in _multiples(scale(value, -1), form):
+            found = _narrower(found, (None, _bounds(combine(value, form, k), memo)[1]))
+    return found
+
+
+def _narrower(a: Bounds, b: Bounds) -> Bounds:
+    """The bounds that both prove."""
+    low = a[0] if b[0] is None else b[0] if a[0] is None else max(a[0], b[0])
+    high = a[1] if b[1] is None else b[1] if a[1] is None else min(a[1], b[1])
+    return low, high
+
+
 def _remainders(node: Lin, naive: Bounds, memo: dict[object, Bounds]) -> Bounds:
     """Tighter bounds where `k E - k m (E // m)` occurs: a remainder lies between 0 and m - 1."""
-    low, high = naive
+    found = naive
     for atom, c in node.terms:
         match atom:
             case Op(fn="floordiv", args=(e, Lin(const=m, terms=()))) if m > 0 and c % m == 0:
@@ -117,12 +158,10 @@ def _remainders(node: Lin, naive: Bounds, memo: dict[object, Bounds]) -> Bounds:
                 rest = combine(combine(node, e, -k), atom, k * m)
                 if len(parts(rest)[1]) >= len(node.terms):
                     continue
-                a, b = add_bounds(_bounds(rest, memo), scale_bounds((0, m - 1), k))
-                low = a if low is None or (a is not None and a > low) else low
-                high = b if high is None or (b is not None and b < high) else high
+                found = _narrower(found, add_bounds(_bounds(rest, memo), scale_bounds((0, m - 1), k)))
             case _:
                 pass
-    return low, high
+    return found
 
 
 def tensor_bounds(tensor: Tensor, memo: dict[object, Bounds]) -> Bounds:
@@ -183,8 +222,6 @@ def _op(fn: str, args: Sequence[Bounds]) -> Bounds:
             if a is None or b is None:
                 return 0, None
             return (0 if a <= 0 <= b else min(abs(a), abs(b))), max(abs(a), abs(b))
-        case "select":
-            return join_bounds(args[1], args[2])
         case "floordiv" | "truncdiv":
             (a, b), (c, d) = args
             if a is None or b is None or c is None or d is None or c <= 0:
@@ -202,26 +239,28 @@ def _op(fn: str, args: Sequence[Bounds]) -> Bounds:
 
 def guard_forms(guards: Iterable[Node]) -> list[Node]:
     """The integers that guards say are at least zero."""
-    found: list[Node] = []
-    for g in guards:
-        match g:
-            case Op(fn="nonneg", args=(form,)):
-                found.append(form)
-            case Op(fn="and", args=(a, b)):
-                found += guard_forms((a, b))
-            case Op(fn="eq", args=(a, b)) if a.kind == b.kind == "int":
-                found += [combine(a, b, -1), combine(b, a, -1)]
-            case Op(fn="not", args=(Op(fn="eq", args=(a, b)),)) if a.kind == b.kind == "int":
-                # Different from what it is at least, or at most, it is more, or less.
-                form = combine(a, b, -1)
-                low, high = bounds(form)
-                if low == 0:
-                    found.append(plus(form, -1))
-                if high == 0:
-                    found.append(plus(combine(b, a, -1), -1))
-            case _:
-                pass
-    return found
+    memo: dict[object, Bounds] = {}
+    return [form for g in guards for form in _proved(g, True, memo)]
+
+
+def _proved(condition: Node, holds: bool, memo: dict[object, Bounds]) -> list[Node]:
+    """The integers that are at least zero where a condition holds, or where it does not."""
+    match condition:
+        case Op(fn="not", args=(inner,)):
+            return _proved(inner, not holds, memo)
+        case Op(fn="nonneg", args=(form,)):
+            return [form if holds else plus(scale(form, -1), -1)]
+        case Op(fn=("and" | "or") as fn, args=(a, b)) if holds == (fn == "and"):
+            return _proved(a, holds, memo) + _proved(b, holds, memo)
+        case Op(fn="eq", args=(a, b)) if a.kind == b.kind == "int":
+            one, other = combine(a, b, -1), combine(b, a, -1)
+            if holds:
+                return [one, other]
+            # Different from what it is at least, or at most, it is more, or less.
+            low, high = _bounds(one, memo)
+            return [plus(one, -1)] * (low == 0) + [plus(other, -1)] * (high == 0)
+        case _:
+            return []
 
 
 def at_least_zero(node: Node, guards: Iterable[Node] = ()) -> bool:

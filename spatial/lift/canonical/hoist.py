@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spatial.lift.algebra.arith import rebuild
-from spatial.lift.algebra.bounds import is_affine
+from spatial.lift.algebra.bounds import Bounds, add_bounds, bounds, is_affine
 from spatial.lift.algebra.folds import together
 from spatial.lift.algebra.rewrite import Mapper, Rebuild, Substitution
 from spatial.lift.algebra.values import (
@@ -22,6 +22,7 @@ from spatial.lift.algebra.values import (
     Op,
     Piece,
     Sym,
+    Tensor,
     combine,
     fold,
     get,
@@ -76,11 +77,11 @@ class Hoister:
         pieces: list[Piece] = []
         for p in unit.pieces:
             box = frozenset(p.vars)
-            pos = tuple(self.index(i, unit) for i in p.pos)
+            pos = tuple(self.index(i, unit, d) for i, d in zip(p.pos, unit.shape, strict=True))
             guards = tuple(self.condition(g, unit) for g in p.guards)
             value = p.value
             if isinstance(value, Get) and not all(is_affine(i) for i in value.index):
-                value = get(value.tensor, tuple(self.index(i, unit) for i in value.index))  # a gather, already alone
+                value = self.read(value.tensor, value.index, unit)  # a gather, already alone
             else:
                 value = self.value(value, box, unit)
             pieces.append(Piece(p.vars, guards, pos, value, p.ordered))
@@ -107,8 +108,7 @@ class Hoister:
             case Const() | Sym():
                 return node
             case Get():
-                index = tuple(self.index(i, unit) for i in node.index)
-                read = get(node.tensor, index)
+                read = self.read(node.tensor, node.index, unit)
                 if all(is_affine(i) for i in node.index):
                     return read
                 return self.alone(read, mine, unit)
@@ -172,16 +172,27 @@ class Hoister:
 
     def condition(self, node: Node, unit: Unit) -> Node:
         """A condition: its indices put right, its reductions alone, nothing else moved."""
-        alone = Mapper(lambda t, index: get(t, tuple(self.index(i, unit) for i in index))).node(node)
+        alone = Mapper(lambda t, index: self.read(t, index, unit)).node(node)
         return self.nested(alone, free_axes(alone), unit)
 
-    def index(self, node: Node, unit: Unit) -> Node:
-        """An index with at most one run-time term, and that a direct read of a table."""
+    def read(self, tensor: Tensor, index: tuple[Node, ...], unit: Unit) -> Node:
+        """An element, its indices put right."""
+        dims = tensor.dims or ()
+        return get(tensor, tuple(self.index(i, unit, d or 0) for i, d in zip(index, dims, strict=True)))
+
+    def index(self, node: Node, unit: Unit, extent: int) -> Node:
+        """An index with at most one run-time term, and that a direct read of a table.
+
+        The rest is added to the item read, unless only both together are known to stay below `extent`.
+        """
         const, terms = parts(node)
         box = {a: c for a, c in terms if is_affine(a)}
         rest = {a: c for a, c in terms if a not in box}
         if not rest:
             return node
+        apart = add_bounds(bounds(linear(const, box)), bounds(linear(0, rest)))
+        if not _among(apart, extent) and _among(bounds(node), extent):
+            return combine(integer(const), self.looked_up(linear(0, dict(terms)), unit))
         if len(rest) == 1:
             ((atom, c),) = rest.items()
             if isinstance(atom, Get) and all(is_affine(i) for i in atom.index):
@@ -299,6 +310,11 @@ class _Replace(Rebuild):
 
 def _same_or(node: Op, args: tuple[Node, ...]) -> Node:
     return node if args == node.args else rebuild(node.fn, args, node.kind)
+
+
+def _among(found: Bounds, extent: int) -> bool:
+    low, high = found
+    return low is not None and high is not None and low >= 0 and high < extent
 
 
 def outer_folds(node: Node) -> list[Fold]:

@@ -16,7 +16,7 @@ prove it; `inside` has the last word.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spatial.lift.algebra import arith
@@ -55,7 +55,8 @@ _PIECES = 64
 class Regions:
     """Cuts units. `assumed`: the declared relations of inputs.
 
-    `sure`: whether a node reads in range everywhere; `seen`: under conditions; `made`: what nodes became.
+    `sure`: whether a node reads in range everywhere; `seen`: under conditions; `made`: what nodes became. `whole`: the
+    variables of the piece at hand, those of its reductions left out.
     """
 
     hoister: Hoister
@@ -63,6 +64,7 @@ class Regions:
     sure: dict[Node, bool] = field(default_factory=dict[Node, bool])
     seen: dict[tuple[Node, tuple[Node, ...]], bool] = field(default_factory=dict[tuple[Node, tuple[Node, ...]], bool])
     made: dict[tuple[object, ...], Node] = field(default_factory=dict[tuple[object, ...], Node])
+    whole: frozenset[Sym] = frozenset()
 
     def run(self) -> None:
         """Cuts every unit, those that are made on the way too."""
@@ -84,9 +86,14 @@ class Regions:
 
     def _clean(self, node: Node) -> bool:
         if isinstance(node, Fold):
-            reads = [n for n in below(node) if isinstance(n, Get)]
-            # A read at a run-time index is a statement of its own, without the reduction's guards.
-            return all(_inside(n, (*self.assumed, *node.guards) if _direct(n) else self.assumed) for n in reads)
+            # A read at a run-time index is a statement of its own, without the reduction's guards; so is a reduction
+            # within it.
+            return all(
+                self.clean(n)
+                if isinstance(n, Fold)
+                else _inside(n, (*self.assumed, *node.guards) if _direct(n) else self.assumed)
+                for n in _read_by(node)
+            )
         if isinstance(node, Get) and not _inside(node, self.assumed):
             return False
         return all(self.clean(c) for c in children(node))
@@ -104,6 +111,7 @@ class Regions:
                 continue
             p = split_piece(p)
             known = (*self.assumed, *p.guards)
+            self.whole = frozenset(p.vars)
             value = self.fixed(p.value, known, frozenset(p.vars), unit, root=True)
             whole = unit.base is None and not p.guards and not done and not pending and len(p.pos) == len(unit.shape)
             p = Piece(p.vars, p.guards, p.pos, value, p.ordered)
@@ -177,7 +185,7 @@ class Regions:
                 return total
             case Fold():
                 inner, under = box | frozenset(node.vars), (*known, *node.guards)
-                return fold(
+                made = fold(
                     node.op,
                     node.vars,
                     node.guards,
@@ -187,6 +195,8 @@ class Regions:
                     node.arg,
                     self.fixed(node.init, known, box, unit) if node.init is not None else None,
                 )
+                within = not box <= self.whole and not self.clean(made)
+                return self._alone(self._told(made, known), box, unit) if within else made
             case Get():
                 dims = node.tensor.dims or ()
                 index = (self.fixed(i, known, box, unit) for i in node.index)
@@ -255,6 +265,20 @@ class Regions:
 
 
 # ---------------------------------------------------------------- proofs
+
+
+def _read_by(node: Fold) -> Iterator[Get | Fold]:
+    """The reads of a reduction and the reductions within it, these not looked into."""
+    pending, seen = list(children(node)), set[int]()
+    while pending:
+        n = pending.pop()
+        if id(n) in seen:
+            continue
+        seen.add(id(n))
+        if isinstance(n, Get | Fold):
+            yield n
+        if not isinstance(n, Fold):
+            pending += children(n)
 
 
 def _direct(read: Get) -> bool:

@@ -89,6 +89,11 @@ class Machine:
     number_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     growth_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
 
+    @property
+    def around(self) -> int:
+        """The branches and loops around what is executed."""
+        return len(self.guards) + self.nest_depth + self.block_depth
+
     def tick(self) -> int:
         """The next place in the order of completion."""
         self.order += 1

@@ -157,13 +157,24 @@ class Scope:
     outer: Scope | None = None
     shared: set[str] = field(default_factory=set[str])
     """Mutable parameters: their cells are the caller's until they are set whole."""
+    depth: int = 0
+    """Of a function: the branches and loops around its call."""
 
-    def unshare(self, name: str) -> None:
-        """Before a variable is set whole: a mutable parameter then parts from the caller's variable."""
+    def unshare(self, name: str, depth: int, span: Span) -> None:
+        """Before a variable is set whole, `depth` branches and loops deep: a mutable parameter then is its own.
+
+        Raises NotLifted where it may be so or not.
+        """
         scope: Scope | None = self
         while scope is not None and name not in scope.names:
             scope = scope.outer
         if scope is not None and name in scope.shared:
+            if depth != scope.depth:
+                raise NotLifted(
+                    f'"{name}" is the caller\'s until it is set whole, and a branch or loop sets it so',
+                    "Let a variable of its own take the new sequence",
+                    span,
+                )
             scope.names[name] = Cell(name, scope.names[name].value)
             scope.shared.discard(name)
 
@@ -173,6 +184,15 @@ class Scope:
         while scope is not None:
             if scope.names.get(cell.name) is cell or any(scope.names[name] is cell for name in scope.shared):
                 return True
+            scope = scope.outer
+        return False
+
+    def owns(self, cell: Cell) -> bool:
+        """Whether a variable is bound here or around, and by no one else."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.names.get(cell.name) is cell:
+                return cell.name not in scope.shared
             scope = scope.outer
         return False
 

@@ -133,7 +133,7 @@ class Executor:
                 found = self.bound(value, scope, name, s.span)
                 scope.names[name] = Cell(name, found, top=scope is self.m.globals)
             case syntax.Set(name, value):
-                scope.unshare(name)
+                scope.unshare(name, self.m.around, s.span)
                 cell = self.m.lookup(name, scope, s.span)
                 self.m.writable(cell, s.span, whole=True)
                 cell.span = s.span
@@ -219,13 +219,23 @@ class Executor:
         if self.under(arith.negate(condition), lambda: self.branch(s, (), scope, n + 1))[0]:
             raise NotLifted("a function returns on one branch only", "return from both, or after the branch", s.span)
         other = self.rewind(start)
-        for cell in (*changed, *(c for c in other if c not in changed)):
-            if cell.serial > born and not scope.holds(cell) and not self.m.globals.holds(cell):
-                continue  # a variable of a branch, or of a function that it called
-            before = cell.value
-            a, b = changed.get(cell, before), other.get(cell, before)
-            self.m.assign(cell, self.merged(condition, a, b, before, s.span))
+        self.join(condition, changed, other, s.span, lambda c: c.serial < born or scope.holds(c))
         return False, None
+
+    def join(
+        self,
+        condition: Node,
+        changed: dict[Cell, Value],
+        other: dict[Cell, Value],
+        span: Span,
+        seen: Callable[[Cell], bool],
+    ) -> None:
+        """Leaves in every variable `seen` afterwards, and in those of Main, what the branch taken left there."""
+        for cell in (*changed, *(c for c in other if c not in changed)):
+            if seen(cell) or self.m.globals.holds(cell):
+                before = cell.value
+                a, b = changed.get(cell, before), other.get(cell, before)
+                self.m.assign(cell, self.merged(condition, a, b, before, span))
 
     def returned(
         self,
@@ -238,17 +248,18 @@ class Executor:
         n: int,
     ) -> Value:
         """The value where one branch returns: that, or what the rest of the body returns."""
-        start = len(self.m.journal)
+        start, born = len(self.m.journal), next(cell_serial)
 
         def onward() -> Value | None:
             done, value = self.branch(s, (), scope, n + 1)
             return value if done else self.body(rest, Scope(outer=scope))
 
         second = self.under(arith.negate(condition), onward)
-        if changed or self.rewind(start):
-            raise NotLifted("a branch changes variables and returns", "return after the branch", s.span)
+        other = self.rewind(start)
         if second is None:
             raise NotLifted("a function returns on one branch only", "return from both", s.span)
+        # The function's own variables end with it; what was passed to be changed does not.
+        self.join(condition, changed, other, s.span, lambda c: c.serial < born and not scope.owns(c))
         return self.merged(condition, first, second, None, s.span)
 
     def under(self, condition: Node, run: Callable[[], T]) -> T:
@@ -307,7 +318,7 @@ class Executor:
             raise NotLifted(f"{name} takes {len(found.params)} values, not {len(expr.args)}", "pass as many", expr.span)
         if name in m.calls or len(m.calls) > _CALL_DEPTH:
             raise NotLifted(f'"{name}" calls itself', "write the recursion as a loop", expr.span)
-        own = Scope(outer=None)
+        own = Scope(outer=None, depth=m.around)
         for param, arg in zip(found.params, expr.args, strict=True):
             value = m.kept(self.eval.value(arg, scope))
             cell = m.lookup(arg.name, scope, arg.span) if isinstance(arg, syntax.Name) else None
