@@ -110,7 +110,8 @@ def _run(program: syntax.Program, facts: Facts, surveying: bool = False) -> Exec
             continue
         shapes = _merged(learned, _learned(ended.machine))
         rounds += 1
-        if ended.refused or shapes == learned or rounds == _ROUNDS:
+        settled = ended.refused or shapes == learned or rounds >= _ROUNDS
+        if settled and ended.machine.flat_tables() <= flat:
             return ended
 
 

@@ -89,7 +89,7 @@ class Evaluator:
             case syntax.NothingLiteral():
                 return Nothing()
             case syntax.Name(name, span):
-                value = self.m.lookup(name, scope, span).value
+                value = self.m.lookup(name, scope, span).held
                 if isinstance(value, Poison):
                     line = f" (line {value.at.line})" if value.at is not None else ""
                     problem = NotLifted(value.why or f'it reads "{name}", which is not lifted{line}', value.mend, span)
@@ -123,7 +123,7 @@ class Evaluator:
         """A value inside a text."""
         if hole.spec:
             raise NotLifted("a format in a shown text is not part of a tensor program", "show the value plainly")
-        return self.m.kept(self.value(hole.value, scope))
+        return self.m.laid(self.m.kept(self.value(hole.value, scope)))
 
     def item(self, value: Seq, index: syntax.Expr, scope: Scope, span: Span) -> Value:
         """`item index of value`."""
@@ -225,7 +225,8 @@ class Evaluator:
         inner: tuple[int | None, ...] = ()
         for n, item in enumerate(items):
             if isinstance(item, Seq) and item.dims != ():
-                dims = self.m.settled(item, span).dims
+                item = self.m.settled(item, span)
+                dims = item.dims
                 if dims is None or (n and dims != inner):
                     raise NotLifted(
                         "the rows of a list have no one shape that is known",

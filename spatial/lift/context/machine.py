@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from spatial.errors import nearest
 from spatial.lift.algebra.bounds import at_least_zero, bounds
@@ -15,7 +16,6 @@ from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.solve import element
 from spatial.lift.algebra.values import (
     Get,
-    Made,
     Node,
     Source,
     Start,
@@ -31,11 +31,13 @@ from spatial.lift.algebra.walk import below
 from spatial.lift.context.accesses import Access, out_of_range, said
 from spatial.lift.context.changes import Changes
 from spatial.lift.context.facts import Facts
-from spatial.lift.context.flat import places
+from spatial.lift.context.flat import places, rolled, unrolled
 from spatial.lift.context.state import Cell, NotLifted, Scope, Seq, Value, WrongKind, follows
 from spatial.lift.context.survey import Survey
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
+
+V = TypeVar("V", bound=Value)
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,8 @@ class Machine:
         cell = scope.find(name) or self.globals.find(name)
         if cell is None:
             value = self.source(name, span)
-            cell = Cell(name, value, top=True, given=isinstance(value, Seq))
+            table = self.sources[name] if name in self.facts.tables and len(self.facts.tables[name].dims) > 1 else None
+            cell = Cell(name, value, top=True, given=isinstance(value, Seq), table=table)
             self.globals.names[name] = cell
         return cell
 
@@ -274,28 +277,18 @@ class Machine:
 
     # -- sequences
 
-    def table(self, tensor: Tensor) -> Source | None:
-        """The declared table of several axes that a tensor is a version of."""
-        while isinstance(tensor, Made) and tensor.base is not None:
-            tensor = tensor.base
-        if isinstance(tensor, Made) or tensor.name not in self.facts.tables:
-            return None
-        source = self.sources.get(tensor.name)
-        rank = len(source.dims or ()) if source is not None else 0
-        return source if rank > 1 and len(tensor.dims or ()) == rank else None  # else a row under the table's name
-
     def step(self, value: Seq, index: Node, span: Span) -> Value:
         """`item (index + 1) of value`, index counted from 0."""
         tensor = value.tensor
         prefix = (*value.prefix, index)
-        table = self.table(tensor)
+        table = value.table
         if table is not None and value.prefix:
             self.deep.add(table.name)
         if table is not None and not table.mode:
             if not value.prefix:
                 if not at_least_zero(plus(scale(index, -1), _extents(tensor)[0] - 1), self.known()):
                     self.long.add(table.name)
-                return Seq(tensor, prefix)  # nested or flat: what is done with it will say
+                return Seq(tensor, prefix, table)  # nested or flat: what is done with it will say
             self.set_mode(table, "nested", span)
             self.demand(value.prefix[0], tensor, 0, span)
         if table is not None and table.mode == "flat":
@@ -307,7 +300,7 @@ class Machine:
         self.demand(index, tensor, len(prefix) - 1, span)
         if tensor.dims is not None and len(prefix) == len(tensor.dims):
             return self.element(tensor, prefix)
-        return Seq(tensor, prefix)
+        return Seq(tensor, prefix, table)
 
     def flat_tables(self) -> frozenset[str]:
         """Tables of several axes that are indexed as one sequence: a number is made of an item, or items are taken
@@ -337,6 +330,23 @@ class Machine:
         self.settle(Access(prefix[0], integer(math.prod(dims)), None, 0, self.known(), source.name, span))
         return places(dims, prefix[0])
 
+    def laid(self, value: V) -> V | Seq:
+        """A table read as one sequence, used whole, as that sequence; any other value as it is."""
+        flat = isinstance(value, Seq) and value.whole and value.table is not None and value.table.mode == "flat"
+        return Seq(unrolled(value.tensor, self.tick())) if isinstance(value, Seq) and flat else value
+
+    def replaced(self, table: Source, value: Value, span: Span) -> Value:
+        """What a table is set to whole: rows make it nested, as many numbers flat; anything else is as it is."""
+        if not isinstance(value, Seq) or value.tensor.length is not None:
+            return value
+        extents = _extents(table)
+        if value.dims == table.dims:
+            self.set_mode(table, "nested", span)
+        elif value.dims == (math.prod(extents),):
+            self.set_mode(table, "flat", span)
+            return Seq(rolled(value.tensor, value.prefix, extents, self.tick(), span))
+        return value
+
     def element(self, tensor: Tensor, index: tuple[Node, ...]) -> Node:
         """The element, its kind proved."""
         found = element(tensor, index, self.known())
@@ -349,7 +359,7 @@ class Machine:
         match value:
             case Node():
                 return value
-            case Seq(tensor=tensor) if self.undecided(value) and (table := self.table(tensor)):
+            case Seq(tensor=tensor, table=table) if table is not None and self.undecided(value):
                 self.set_mode(table, "flat", span)
                 return self.flat(tensor, value.prefix, span)
             case Seq(tensor=tensor) if tensor.dims is None and value.prefix:
@@ -368,15 +378,13 @@ class Machine:
 
     def undecided(self, value: Seq) -> bool:
         """Whether a value is an item of a table that was not known to be nested or flat when the item was taken."""
-        table = self.table(value.tensor) if len(value.prefix) == 1 else None
-        return table is not None and table.mode != "nested"
+        return value.table is not None and len(value.prefix) == 1 and value.table.mode != "nested"
 
     def like(self, value: Value, other: Value, span: Span) -> Value:
         """A value to stand in the place of another: an item that may yet be a row is a number where that is one."""
         if not isinstance(value, Seq) or not value.prefix:
             return value
-        table = self.table(value.tensor)
-        flat = table is not None and table.mode == "flat"
+        flat = value.table is not None and value.table.mode == "flat"
         open_ = value.tensor.dims is None or self.undecided(value)
         return self.scalar(value, span) if flat or (open_ and isinstance(other, Node)) else value
 
@@ -403,14 +411,12 @@ class Machine:
                 self.settle(Access(index, None, source, axis, self.known(), source.name, span))
 
     def settled(self, value: Seq, span: Span) -> Seq:
-        """A sequence used whole: a slice of a table is then nested."""
-        tensor = value.tensor
-        table = self.table(tensor)
-        if table is not None and value.prefix and not table.mode:
-            self.set_mode(table, "nested", span)
+        """A sequence used whole: a slice of a table is then nested, and a flat table one sequence."""
+        if value.table is not None and value.prefix and not value.table.mode:
+            self.set_mode(value.table, "nested", span)
             for axis, index in enumerate(value.prefix):
-                self.demand(index, tensor, axis, span)
-        return value
+                self.demand(index, value.tensor, axis, span)
+        return self.laid(value)
 
     def length(self, value: Seq, span: Span) -> Node:
         """How many items a sequence has."""
@@ -420,8 +426,7 @@ class Machine:
         if isinstance(tensor, Source) and tensor.name not in self.facts.tables:
             raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)
         dims = value.dims
-        table = self.table(tensor)
-        if table is not None and table.mode == "flat" and value.whole:
+        if value.table is not None and value.table.mode == "flat" and value.whole:
             return integer(math.prod(_extents(tensor)))
         if not dims or dims[0] is None:
             raise NotLifted(f'the length of "{tensor.name}" is not known here', "use a size of the spec", span)

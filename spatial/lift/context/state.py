@@ -89,10 +89,15 @@ class Site:
 
 @dataclass(frozen=True)
 class Seq:
-    """A sequence value: a tensor, or the slice of one at `prefix`."""
+    """A sequence value: a tensor, or the slice of one at `prefix`.
+
+    `table`: the declared table of several axes that the tensor is a version of. The program may index it as one flat
+    sequence: then its axes are not those of the tensor.
+    """
 
     tensor: Tensor
     prefix: tuple[Node, ...] = ()
+    table: Source | None = None
 
     @property
     def dims(self) -> tuple[int | None, ...] | None:
@@ -145,8 +150,16 @@ class Cell:
     """The statement that changed it last."""
     given: bool = False
     """A table, a weight or an input under its own name, no copy of one."""
+    table: Source | None = None
+    """The declared table of several axes of which it holds a version, whatever is written into it."""
     serial: int = field(default_factory=cell_serial.__next__)
     """Its place in the order in which variables come to be."""
+
+    @property
+    def held(self) -> Value:
+        """Its value, a version of its table as one."""
+        value = self.value
+        return Seq(value.tensor, value.prefix, self.table) if isinstance(value, Seq) and self.table else value
 
 
 @dataclass(eq=False)
@@ -175,7 +188,7 @@ class Scope:
                     "Let a variable of its own take the new sequence",
                     span,
                 )
-            scope.names[name] = Cell(name, scope.names[name].value)
+            scope.names[name] = Cell(name, scope.names[name].held)
             scope.shared.discard(name)
 
     def holds(self, cell: Cell) -> bool:

@@ -137,7 +137,8 @@ class Executor:
                 cell = self.m.lookup(name, scope, s.span)
                 self.m.writable(cell, s.span, whole=True)
                 cell.span = s.span
-                self.m.assign(cell, self.bound(value, scope, name, s.span))
+                found = self.bound(value, scope, name, s.span)
+                self.m.assign(cell, self.m.replaced(cell.table, found, s.span) if cell.table else found)
             case syntax.SetItem():
                 set_item(self, s, scope)
             case syntax.Push(value, place):
@@ -149,7 +150,7 @@ class Executor:
             case syntax.While():
                 run_while(self, s, scope)
             case syntax.Return(value):
-                return Nothing() if value is None else self.eval.value(value, scope)
+                return Nothing() if value is None else self.m.laid(self.eval.value(value, scope))
             case syntax.CallStmt(call):
                 self.eval.value(call, scope)
             case syntax.Show(value):
@@ -168,7 +169,7 @@ class Executor:
 
     def bound(self, expr: syntax.Expr, scope: Scope, name: str, span: Span) -> Value:
         """A value to bind: unfinished reads of tables become numbers or whole slices."""
-        value = self.m.kept(self.eval.value(expr, scope))
+        value = self.m.laid(self.m.kept(self.eval.value(expr, scope)))
         fresh = isinstance(expr, syntax.Call)
         made = value.tensor if isinstance(value, Seq) and value.whole else None
         if isinstance(made, Made) and (fresh or not made.name):
@@ -179,7 +180,7 @@ class Executor:
         """Notes a line the program prints."""
         if self.m.nest_depth or self.m.block_depth:
             raise NotLifted("Show stands inside a loop", "show the whole sequence after the loop", span)
-        self.m.shows.append(self.m.kept(self.eval.value(expr, scope)))
+        self.m.shows.append(self.m.laid(self.m.kept(self.eval.value(expr, scope))))
 
     def check(self, expr: syntax.Expr, scope: Scope) -> None:
         """An assertion that is known to hold is nothing; another cannot be checked on the chip."""
@@ -319,8 +320,10 @@ class Executor:
         if name in m.calls or len(m.calls) > _CALL_DEPTH:
             raise NotLifted(f'"{name}" calls itself', "write the recursion as a loop", expr.span)
         own = Scope(outer=None, depth=m.around)
+        changed = m.changes.assigned_names(found.body)
         for param, arg in zip(found.params, expr.args, strict=True):
             value = m.kept(self.eval.value(arg, scope))
+            value = m.laid(value) if param.name in changed else value
             cell = m.lookup(arg.name, scope, arg.span) if isinstance(arg, syntax.Name) else None
             if param.mutable and isinstance(value, Seq) and cell is not None:
                 own.names[param.name] = cell

@@ -33,7 +33,8 @@ def run_repeat(ex: Runner, s: syntax.RepeatRange, scope: Scope) -> None:
 
 def run_repeat_in(ex: Runner, s: syntax.RepeatIn, scope: Scope) -> None:
     """`Repeat for x in xs`."""
-    items = ex.m.settled(ex.eval.sequence(s.collection, scope), s.span)
+    items = ex.eval.sequence(s.collection, scope)
+    items = items if items.whole else ex.m.settled(items, s.span)
     _run(ex, _ended(ex, Loop(s.var, ex.m.length(items, s.span), None, items, s.body, s.span), scope), scope)
 
 

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from spatial.errors import Bug
 from spatial.lift.algebra.bounds import bounds, is_affine
-from spatial.lift.algebra.values import Get, Made, Node, Op, Piece, Start, Sym, Tensor, get, int_constant, parts, plus
+from spatial.lift.algebra.values import (
+    Get,
+    Made,
+    Node,
+    Op,
+    Piece,
+    Source,
+    Start,
+    Sym,
+    Tensor,
+    get,
+    int_constant,
+    parts,
+    plus,
+)
 from spatial.lift.context.loops import Runner
 from spatial.lift.context.state import Cell, NotLifted, Poison, Scope, Seq, Value, whole_of
 from spatial.lift.context.writes import grows_late, put, widened
@@ -27,8 +41,10 @@ def _root(ex: Runner, place: syntax.Expr, scope: Scope) -> tuple[Cell, list[Node
     if not isinstance(cell.value, Seq):
         raise NotLifted(f'"{node.name}" is no sequence', "start it as a new Seq", node.span)
     indices: list[Node] = []
+    held = cell.held
+    assert isinstance(held, Seq)
     for link in reversed(chain):
-        here = Seq(cell.value.tensor, (*cell.value.prefix, *indices))
+        here = Seq(held.tensor, (*held.prefix, *indices), held.table)
         indices.append(ex.eval.place(here, ex.eval.index(link.index, scope), link.span))
     return cell, indices
 
@@ -38,9 +54,11 @@ def set_item(ex: Runner, s: syntax.SetItem, scope: Scope) -> None:
     cell, indices = _root(ex, s.place, scope)
     ex.m.writable(cell, s.span)
     value = ex.eval.value(s.value, scope)
-    assert isinstance(cell.value, Seq)
-    target = whole_of(cell.value, ex.m.tick(), s.span)
-    index = _checked(ex, target, indices, value, s.span)
+    held = cell.held
+    assert isinstance(held, Seq)
+    target = whole_of(held, ex.m.tick(), s.span)
+    table = held.table if held.whole else None
+    index = _checked(ex, target, table, indices, value, s.span)
     if target.dims is None and ex.m.discovering:
         ex.m.unsure = True
         return  # a copy of a weight: what is read of it goes on telling the shape
@@ -62,17 +80,17 @@ def set_item(ex: Runner, s: syntax.SetItem, scope: Scope) -> None:
             raise NotLifted("the shape of the row is not known", "write it item by item", s.span, "write")
         vars = tuple(Sym("k", d) for d in inner)
         stored = ex.m.element(row.tensor, (*row.prefix, *vars))
-        _learn(ex, stored, row, target, len(index), s.span)
+        _learn(ex, stored, row, table, len(index), s.span)
     else:
         stored = ex.m.scalar(value, s.span)
     piece = Piece(vars, (), (*index, *vars), stored)
     made = put(target, piece, ex.m.tick(), s.span, cell.name, ex.m.known())
     cell.span = s.span
-    ex.m.assign(cell, Seq(made))
+    ex.m.assign(cell, Seq(made, (), table))
 
 
-def _learn(ex: Runner, stored: Node, row: Seq, target: Tensor, depth: int, span: Span) -> None:
-    """The shape of a weight whose row is stored `depth` deep in `target`: the row is as long as the one it replaces."""
+def _learn(ex: Runner, stored: Node, row: Seq, table: Source | None, depth: int, span: Span) -> None:
+    """The shape of a weight whose row is stored, `depth` deep in a table: the row is as long as the one it replaces."""
     if row.dims is None and ex.m.discovering:
         ex.m.unsure = True
     elif row.dims is None:
@@ -82,16 +100,16 @@ def _learn(ex: Runner, stored: Node, row: Seq, target: Tensor, depth: int, span:
             span,
             "write",
         )
-    table = ex.m.table(target)
     number = row.dims is None and table is not None and not table.mode and depth == 1 and not row.whole
     if isinstance(stored, Get) and not number:  # an item stored in a table that may be flat may be a number
         ex.m.note(stored, span)
 
 
-def _checked(ex: Runner, target: Tensor, indices: list[Node], value: Value, span: Span) -> tuple[Node, ...]:
+def _checked(
+    ex: Runner, target: Tensor, table: Source | None, indices: list[Node], value: Value, span: Span
+) -> tuple[Node, ...]:
     """The indices of a write, proved in range; a flat table's index split over its axes."""
     m = ex.m
-    table = m.table(target)
     open_ = isinstance(value, Seq) and value.dims is None  # a weight of a shape not known yet: not told
     if table is not None and not open_:
         flat = len(indices) == 1 and not (isinstance(value, Seq) and value.dims != ())
