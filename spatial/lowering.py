@@ -18,7 +18,7 @@ from spatial.graph.settle import settle
 from spatial.ir import graph as g
 from spatial.ir.body import Body
 from spatial.ir.program import Program, Tensor
-from spatial.ir.validate import validate_program
+from spatial.ir.validate import validate_graph, validate_program
 from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
@@ -262,6 +262,9 @@ def lower(
     if lifted_graph is None:
         nothing = ProgramLowering(None, lifted.statements, 0, 0, lifted.missing, (), ())
         return replace(nothing, depending=lifted.depending)
+    problems = validate_graph(lifted_graph)
+    if problems:
+        raise Bug(problems)
     graph = settle(lifted_graph)
     numbers = {owner: number for number, owner in enumerate(_owners(graph))}
     number = len(numbers)

@@ -1,4 +1,4 @@
-"""What must hold of a body at each phase of lowering, and of a program: every breach as a problem with its place.
+"""What must hold of a body at each phase of lowering, of a program and of a graph: every breach, with its place.
 
 A table says from which phase on each rule holds; a rule is a function from a body and a target to problems. The driver
 asks after every pass, so that the order of the passes is a checked fact. This is the compiler's own judgement, made of
@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 
 from spatial.errors import Problem
 from spatial.ir.body import PHASES, Body
+from spatial.ir.graph import Graph
 from spatial.ir.program import Program
 from spatial.ir.validate.engines import carried, complete
 from spatial.ir.validate.flow import ends, rates
+from spatial.ir.validate.graphs import graph_problems
 from spatial.ir.validate.problems import problem, within
 from spatial.ir.validate.programs import program_problems
 from spatial.ir.validate.shape import items, names, operands, queues
@@ -54,4 +56,9 @@ def validate_program(program: Program, target: Target) -> list[Problem]:
     return found or program_problems(program, target)
 
 
-__all__ = ["RULES", "validate", "validate_program"]
+def validate_graph(graph: Graph) -> list[Problem]:
+    """Every statement of the graph that is seen to make an item of its tensor twice, or not at all."""
+    return graph_problems(graph)
+
+
+__all__ = ["RULES", "validate", "validate_graph", "validate_program"]
