@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from evaluate import evaluate
 
+from spatial.check.graphs import check_graph
+from spatial.check.verdict import Log
 from spatial.ir.graph import Block, Graph, Lifted
 from spatial.lift import Facts, Table, flat_tables, lift
 from spatial.logos.interpret import Seq, interpret, show_value
@@ -73,7 +75,7 @@ def agree(
     tolerance: float = 1e-12,
     flat: frozenset[str] | None = None,
 ) -> Graph:
-    """Holds the graph to the interpreter on these inputs: results, state afterwards and lines shown.
+    """Holds the graph to the interpreter on these inputs (results, state afterwards, lines shown) and to the checker.
 
     `flat`: the tables that the program indexes as one sequence, where that is known already.
     """
@@ -86,6 +88,9 @@ def agree(
     lines: list[str] = []
     ran = interpret(program, {**facts.sizes, **given}, output=lines.append)
     held = evaluate(graph, inputs)
+    log = Log()
+    check_graph(graph, "graph", log)
+    assert log.verdict().accepted, [str(f) for f in (*log.failures, *log.unsupported)]
     for name, number in graph.results:
         _same(held[number].value, ran.variables[name], name, graph.tensors[number].kind, tolerance)
     assert {name for name, _ in graph.results} == set(results)

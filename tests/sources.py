@@ -24,6 +24,8 @@ from running import lowered, outcome, tables_of
 
 from spatial.build.expressions import evaluate as integer
 from spatial.check import check_program
+from spatial.check.graphs import check_graph
+from spatial.check.verdict import Log
 from spatial.ir.graph import Lifted
 from spatial.ir.program import Program
 from spatial.logos.interpret import Seq, interpret
@@ -121,6 +123,9 @@ def compiled(source: Source, target: Target, seed: int = 1) -> Lowered:
     """The source lowered whole and accepted by the checker."""
     found = source.lifted()
     assert found.graph is not None, found.missing
+    log = Log()
+    check_graph(found.graph, "graph", log)
+    assert log.verdict().accepted, [str(f) for f in (*log.failures, *log.unsupported)]
     case = Drawn(found.graph, source.stored, seed)
     result = lowered(case, target)
     program = result.into_whole()

@@ -20,12 +20,13 @@ There are no warnings beside an accept. The obligations, with the files that jud
     11 version      loads read initialised bytes of the version they name; versions are covered once (versions)
     12 rectangle    the calls of a phase take disjoint sites of the chip (bindings)
     13 integer      every integer fits where it is computed, kept, pushed and stored (integers, expression_spans, spans)
-    14 deployment   programs agree on shared tables; allocations are apart and as large as their layouts (deployment)
-    15 claims       a certificate says what is derived, and binds the bundle (bundles)
+    14 graph        every item of a graph that travels with a program is made once (graphs, meeting)
+    15 deployment   programs agree on shared tables; allocations are apart and as large as their layouts (deployment)
+    16 claims       a certificate says what is derived, and binds the bundle (bundles)
 
-Judged once for each distinct body: 1 to 9 and 13 (bodies). Each program: 10 to 12 (programs). Each deployment: 14, 15.
-Stages that send and receive between chips are unsupported. That a program computes what its graph says is not judged
-here: these obligations make it safe, and its result determined.
+Judged once for each distinct body: 1 to 9 and 13 (bodies). Each program: 10 to 12 (programs). Each deployment: 14 to
+16. Stages that send and receive between chips are unsupported. That a program computes what its graph says is not
+judged here: these obligations make it safe, and its result determined.
 
 Imports records, numerics and targets; never `ir.validate` nor anything that compiles or simulates.
 """

@@ -1,6 +1,6 @@
 """A whole deployment: every program, what they share, and the claims made of them.
 
-Obligation 15, claims: a certificate says of the bundle what is derived here, no more and no less, and binds these very
+Obligation 16, claims: a certificate says of the bundle what is derived here, no more and no less, and binds these very
 bytes. The door of the checker for bundles. Knows no file: a bundle comes as records, big data as digests and, where
 the caller has them, as bytes.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from spatial.check.bindings import check_tensors, contains, range_of
 from spatial.check.deployment import check_deployment
 from spatial.check.granules import offsets_of
+from spatial.check.graphs import check_graph
 from spatial.check.programs import Judged, conforms, judge_program
 from spatial.check.spans import is_int
 from spatial.check.targets import check_target
@@ -75,6 +76,8 @@ def _derive(bundle: Bundle, contents: Contents | None) -> _Derived:
     known: dict[str, Mapping[str, Tensor]] = {}
     for entry in bundle.entries:
         judge_program(entry.program, bundle.target, declared, f"program {entry.name}", judged, log)
+        if entry.graph is not None:
+            check_graph(entry.graph, f"program {entry.name}, graph", log)
         known[entry.name] = check_tensors(entry.program, declared, bundle.target, f"program {entry.name}", Log())
     check_deployment(bundle, known, log)
     # Before the data: what is claimed does not depend on who has it at hand.

@@ -41,6 +41,12 @@ class Pages:
         keep &= (self.cols + self.page[1] > 0) & (self.cols < extent[2])
         return Pages(self.slices[keep], self.rows[keep], self.cols[keep], self.items[keep], self.page)
 
+    def at(self, element: Extent) -> bool:
+        """Whether some page has a lane there."""
+        s, r, c = element
+        held = (self.slices == s) & (self.rows <= r) & (r < self.rows + self.page[0])
+        return bool((held & (self.cols <= c) & (c < self.cols + self.page[1])).any())
+
 
 @dataclass(frozen=True)
 class Cover:

@@ -1,4 +1,4 @@
-"""Obligation 14: the programs of a deployment agree on what they share, and on where everything lies.
+"""Obligation 15: the programs of a deployment agree on what they share, and on where everything lies.
 
 Each shared table has one placement, and one shape, format, layout, role and meaning in every program; what one program
 may store into it, every other may read. No two allocations overlap; each is aligned, as large as its layout says, and

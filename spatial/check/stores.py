@@ -62,7 +62,8 @@ def _direct(body: Body, operand: Operand, stages: Sequence[Stage], target: Targe
     parts = _pages(body, stages, at)
     if parts is None:
         return None
-    cover = _once([p.touching(operand.extent) for p in parts], operand.extent, operand, target, at)
+    named = {s.name: p.touching(operand.extent) for s, p in zip(stages, parts, strict=True)}
+    cover = _once(named, operand.extent, operand, target, at)
     if cover is None:
         return None
     boxes = boxes_of(cover, MOST_BOXES)
@@ -95,7 +96,7 @@ def _indexed(
             axes[index.axis] = axes[index.axis] - axes[index.axis].min()
             extent[index.axis] = int(axes[index.axis].max()) + (1, *page.page)[index.axis]
         shifted = Pages(axes[0], axes[1], axes[2], page.items, page.page).touching((extent[0], extent[1], extent[2]))
-        if _once([shifted], (extent[0], extent[1], extent[2]), operand, target, at) is None:
+        if _once({stage.name: shifted}, (extent[0], extent[1], extent[2]), operand, target, at) is None:
             return None
         aligned = index.axis == 0 or (index.axis == 1 and rows_apart(operand, target))
         at.require(
@@ -160,8 +161,11 @@ def _pages(body: Body, stages: Sequence[Stage], at: Spot) -> list[Pages] | None:
     return out
 
 
-def _once(parts: list[Pages], extent: tuple[int, int, int], operand: Operand, target: Target, at: Spot) -> Cover | None:
-    """The cover by `parts`, held to one store an element and one item a granule."""
+def _once(
+    named: Mapping[str, Pages], extent: tuple[int, int, int], operand: Operand, target: Target, at: Spot
+) -> Cover | None:
+    """The cover by the pages of each stage, held to one store an element and one item a granule."""
+    parts = list(named.values())
     cover = lay(parts, extent)
     if cover is None:
         at.unsure("its stores are too many and too small to be laid out")
@@ -170,8 +174,10 @@ def _once(parts: list[Pages], extent: tuple[int, int, int], operand: Operand, ta
     twice = cover.hits > 1
     if twice.any():
         cell = tuple(int(v[0]) for v in np.nonzero(twice))
+        element = cover.element(cell)
+        stages = " and ".join(name for name, p in named.items() if p.at(element))
         at.reject(
-            f"element {cover.element(cell)} is stored {int(cover.hits[cell])} times in one call",
+            f"element {element} is stored {int(cover.hits[cell])} times in one call, by {stages}",
             "let places differ between items, iterations and pages",
         )
         return None

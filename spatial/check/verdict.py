@@ -23,6 +23,7 @@ OBLIGATIONS = (
     "version",
     "rectangle",
     "integer",
+    "graph",
     "deployment",
     "claims",
 )

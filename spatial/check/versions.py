@@ -134,9 +134,9 @@ def _phase(use: _Use, tensor: Tensor, target: Target, at: Spot) -> None:
         if meets.any():
             b = a + 1 + int(np.argmax(meets))
             both = "store the same elements" if _meets(boxes[a], boxes[b : b + 1])[0] else "write into one granule"
+            first, second = (f"call {call}, operand {name}," for call, name in (use.owners[a], use.owners[b]))
             at.reject(
-                f"calls {use.owners[a][0]} and {use.owners[b][0]} {both} of it "
-                f"({_words(boxes[a])} and {_words(boxes[b])})",
+                f"{first} and {second} {both} of it ({_words(boxes[a])} and {_words(boxes[b])})",
                 "let the calls of a phase store different parts",
             )
             return
