@@ -9,12 +9,16 @@ from lift.spellings.rows_and_tables import FAMILIES
 OTHER = {
     "layout": None,
     "best": ("elementwise",),
-    "comparison": ("elementwise",),
+    "comparison": ("elementwise", "running"),
     "terms": ("window",),
+    "build": ("joined",),
+    "parts": ("joined",),
+    "accumulator": ("triangle",),
 }
 """Choices that may spell another graph, and in which families (None: in any): a result laid flat is another result; a
 branch on Floats is no maximum and has no opposite where an operand is no number; the terms of sums over several
-variables, stored first, stay a statement."""
+variables, stored first, stay a statement; parts set at run-time places lie over what was there, and joined or chosen
+ones are put together otherwise; a maximum that begins with the first row leaves that out."""
 
 
 def canonical(choice: str, family: str) -> bool:

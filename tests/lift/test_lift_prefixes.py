@@ -84,6 +84,36 @@ Repeat for i from 2 to n:
         Set best to item i of x.
         Set y to y + i.
 """,
+    "a sum of sums, on its way": running(
+        "0.5", "Set s to s + item i of x.\n    Set r to r + s.\n    Push r to y."
+    ).replace("Let s", "Let r be 0.0.\nLet s"),
+    "a sum of sums before its item": running(
+        "0.5", "Push r to y.\n    Set r to r + s.\n    Set s to s + item i of x."
+    ).replace("Let s", "Let r be 0.0.\nLet s"),
+    "a sum of products of a sum and the greatest sum": """## Main
+Let y be a new Seq of Float.
+Let s be 0.5.
+Let best be 0.0.
+Let r be 1.0.
+Repeat for i from 1 to n:
+    Set best to max(best, s).
+    Set s to s + item i of x.
+    Set r to r + best * s.
+    Push r to y.
+""",
+    "a sum of a row's sums, on through the rows": """## Main
+Let y be a new Seq of Float.
+Let r be 0.0.
+Repeat for i from 1 to n:
+    Let s be 0.5.
+    Repeat for j from 1 to m:
+        Set s to s + item j of (item i of grid).
+        Set r to r + s.
+        Push r to y.
+""",
+    "a sum where a sum is large": running(
+        "0.5", "Set s to s + item i of x.\n    If s > 1.0:\n        Set r to r + item i of z.\n    Push r to y."
+    ).replace("Let s", "Let r be 0.0.\nLet s"),
     "of every row": """## Main
 Let y be a new Seq of (Seq of Float).
 Repeat for i from 1 to n:
@@ -130,6 +160,13 @@ RUNS_ON = {
     "a sum of a running sum of itself": SUM.replace("Push s to y", "Push r to y")
     .replace("Let s be 0.0.", "Let s be 0.0.\nLet r be 0.0.")
     .replace("    Set s to s + item i of x.", "    Set r to r + s.\n    Set s to s + r * item i of x."),
+    "sums that add to each other": running("0.5", "Set s to s + r.\n    Set r to r + s.\n    Push r to y.").replace(
+        "Let s", "Let r be item 1 of x.\nLet s"
+    ),
+    "a sum of sums over a loop too long for that": SUM.replace("Push s to y", "Set r to r + s.\n    Push r to y")
+    .replace("Let s", "Let r be 0.0.\nLet s")
+    .replace("1 to n", "1 to 200")
+    .replace("item i of x", "item i of far"),
     "over a loop too long": SUM.replace("1 to n", "1 to long").replace("item i of x", "item i of far"),
     "the place of the best so far": running(
         "1", "If item i of x > item s of x:\n        Set s to i.\n    Push s to y.", "Int"

@@ -31,6 +31,7 @@ from spatial.lift.algebra.values import (
     plus,
     scale,
 )
+from spatial.lift.algebra.walk import below
 
 _COUNTED_OUT = 400_000
 """Points of a box that are tried one by one before an answer is left open."""
@@ -281,6 +282,8 @@ def element(tensor: Tensor, index: tuple[Node, ...], guards: Sequence[Node] = ()
             if point is not None:
                 if constant(piece.value) is not None:
                     return piece.value
+                if piece.guards and piece.vars and leaves(piece.value):
+                    return get(tensor, index)  # its values have no table of their own: not everywhere are there any
                 hit = get(table_of(tensor, piece), tuple(point[v] for v in piece.vars)) if piece.vars else piece.value
                 break
             if not open_ and meet(piece, index, guard_forms(guards)):
@@ -306,6 +309,26 @@ def made_of(node: Node) -> Node:
         else:
             return node
     return node
+
+
+def leaves(node: Node) -> bool:
+    """Whether an expression may read items that its tensors do not have, for all that its variables' ranges say.
+
+    Looks into what was made for the same variables, rows as they are pushed: that is computed where they are.
+    """
+    pending, seen = [node], set[Tensor]()
+    while pending:
+        for n in below(pending.pop()):
+            if not isinstance(n, Get) or n.tensor.dims is None:
+                continue
+            for index, extent in zip(n.index, n.tensor.dims, strict=True):
+                low, high = bounds(index)
+                if (low is not None and low < 0) or (high is not None and extent is not None and high >= extent):
+                    return True
+            if isinstance(n.tensor, Made) and n.tensor.free and n.tensor not in seen:
+                seen.add(n.tensor)
+                pending += [p.value for p in n.tensor.pieces]
+    return False
 
 
 def covers(pieces: Sequence[Piece], dims: Sequence[int | None]) -> bool:

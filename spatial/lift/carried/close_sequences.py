@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.algebra.rewrite import Substitution
-from spatial.lift.algebra.solve import can_meet, disjoint, element, injective, renamed
+from spatial.lift.algebra.solve import can_meet, disjoint, element, injective, leaves, renamed
 from spatial.lift.algebra.values import (
     TRUE,
     Get,
@@ -21,7 +22,9 @@ from spatial.lift.algebra.values import (
     free_of,
     get,
     int_constant,
+    integer,
     plus,
+    real,
     scale,
 )
 from spatial.lift.algebra.walk import reads_below
@@ -44,7 +47,7 @@ from spatial.lift.carried.written import (
 )
 from spatial.lift.context.machine import Machine
 from spatial.lift.context.state import NotLifted, Poison, Seq, together, whole_of
-from spatial.lift.context.writes import grows_late, put, widened
+from spatial.lift.context.writes import grows_late, over_sources, put, widened
 
 
 def close_sequences(m: Machine, c: Closing) -> dict[Get, Node]:
@@ -301,6 +304,9 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
             base, old = entry, list[Piece]()
         case Made() if entry.base is None or isinstance(entry.base, Start) or grows_late(entry):
             base, old = entry.base, list(entry.pieces)
+        case Made() if entry.dims and None not in entry.dims and not over_sources(entry):
+            vars = tuple(Sym("k", d) for d in entry.dims)
+            base, old = None, [Piece(vars, (), vars, get(entry, vars))]
         case _:
             raise NotLifted(
                 f'"{k.cell.name}" does not start as a new Seq, and cannot grow in a loop',
@@ -311,8 +317,11 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
             )
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
-    if n is not None and c.guard is not TRUE:  # what begins where a loop before ended may not go past the end
+    # What begins where a loop before ended may not go past the end; nor read, there, what is not.
+    if c.guard is not TRUE and (n is not None or _leaves(closed, dims)):
         closed = [Piece(p.vars, (c.guard, *p.guards), p.pos, p.value, p.ordered) for p in closed]
+        if n is None and base is None:
+            base = _nothing(w, k, dims or ())
     if isinstance(entry, Made) and grows_late(entry) and dims is not None:
         made = widened(entry, dims, run_time)
         made = Made(k.cell.name, dims, made.base, made.pieces, k.order, k.span, run_time)
@@ -333,6 +342,18 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
     for p in new:  # what an iteration writes over what it has pushed
         made = put(made, p, k.order, k.span, k.cell.name, c.known)
     return made
+
+
+def _leaves(pieces: Sequence[Piece], dims: tuple[int | None, ...] | None) -> bool:
+    """Whether items of a sequence of known room may read what is not there."""
+    return bool(dims) and None not in dims and any(leaves(p.value) for p in pieces)
+
+
+def _nothing(w: Written, k: Carry, dims: tuple[int | None, ...]) -> Made:
+    """Zeros where nothing is pushed."""
+    vars = tuple(Sym("k", d) for d in dims)
+    zero = real(0.0) if w.exit.kind == "float" else integer(0)
+    return Made(k.cell.name, dims, None, (Piece(vars, (), vars, zero),), k.order, k.span)
 
 
 def _close_anew(k: Carry, c: Closing, reads: dict[Get, Node], starts: frozenset[Start]) -> None:

@@ -22,23 +22,36 @@ LONGEST = 1024
 
 
 def running_values(c: Closing, users: Iterable[Node | Tensor]) -> Substitution:
-    """What stands for the variables in `users` that are reductions of terms free of all that the loop carries."""
+    """What stands for the variables in `users` that are reductions of terms free of all that the loop carries, or that
+    carry such a variable on: a running sum of running sums."""
     taken = frozenset[Symbol]().union(*(u.free for u in users))
     nodes: dict[Sym, Node] = {}
     ends: dict[Node, Node] = {}
-    if c.v.extent is None or c.v.extent > LONGEST:
-        return Substitution({})
     open_ = frozenset(k.start for k in c.carries if not k.closed)
-    for k in c.carries:
-        start, exit = k.start, k.exit
-        if k.closed or start not in taken or not isinstance(start, Sym) or not isinstance(exit, Node):
-            continue
-        term = match(exit, start)
-        if term is None or any(open_ & n.free for n in (term.value, *term.guards)):
-            continue
-        nodes[start] = _over(c, k, term, c.v)
-        ends[exit] = _over(c, k, term, plus(c.v, 1))
-    return Substitution(nodes, wholes=ends)
+    terms = {k.start: (k, term) for k in c.carries if k.start in open_ and (term := _term(k)) is not None}
+    depth = 1
+    while terms and c.v.extent is not None and c.v.extent ** (depth + 1) <= LONGEST**2:
+        inner = Substitution(nodes, wholes=ends)
+        ready = [(k, _read(term, inner)) for k, term in terms.values()]
+        ready = [(k, term) for k, term in ready if not any(open_ & n.free for n in (term.value, *term.guards))]
+        if not ready:
+            break
+        for k, term in ready:
+            assert isinstance(k.start, Sym) and isinstance(k.exit, Node)
+            del terms[k.start]
+            nodes[k.start] = _over(c, k, term, c.v)
+            ends[k.exit] = _over(c, k, term, plus(c.v, 1))
+        depth += 1
+    return Substitution({s: n for s, n in nodes.items() if s in taken}, wholes=ends)
+
+
+def _term(k: Carry) -> Term | None:
+    return match(k.exit, k.start) if isinstance(k.start, Sym) and isinstance(k.exit, Node) else None
+
+
+def _read(term: Term, inner: Substitution) -> Term:
+    """The term, running values in it as reductions."""
+    return replace(term, value=inner.node(term.value), guards=tuple(inner.node(g) for g in term.guards))
 
 
 def _over(c: Closing, k: Carry, term: Term, trip: Node) -> Node:

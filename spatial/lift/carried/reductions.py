@@ -25,7 +25,7 @@ from spatial.lift.algebra.values import (
     parts,
     raw_op,
 )
-from spatial.lift.algebra.walk import children
+from spatial.lift.algebra.walk import alike, children
 
 
 @dataclass(frozen=True)
@@ -249,14 +249,14 @@ def compares(condition: Node, start: Node, value: Node) -> int | None:
     match condition:
         case Op(fn=("lt" | "le") as fn, args=(a, b)):
             size = 2 if fn == "lt" else 1
-            if a is start and b is value:
+            if a is start and alike(b, value):
                 return size
-            return -size if b is start and a is value else None
+            return -size if b is start and alike(a, value) else None
         case Op(fn="not", args=(Op(fn=("lt" | "le") as fn, args=(a, b)),)):
             size = 1 if fn == "lt" else 2
-            if b is start and a is value:
+            if b is start and alike(a, value):
                 return size
-            return -size if a is start and b is value else None
+            return -size if a is start and alike(b, value) else None
         case Op(fn="nonneg", args=(form,)):
             for size, shift in ((2, -1), (1, 0)):
                 gap = combine(value, start, -1)

@@ -9,6 +9,7 @@ from spatial.lift.algebra.arith import Undefined
 from spatial.lift.algebra.bounds import at_least_zero, bounds
 from spatial.lift.algebra.solve import element
 from spatial.lift.algebra.values import (
+    ZERO,
     Const,
     Made,
     Node,
@@ -23,6 +24,7 @@ from spatial.lift.algebra.values import (
 )
 from spatial.lift.context.machine import Machine
 from spatial.lift.context.state import Nothing, NotLifted, Poison, Scope, Seq, Text, Value, whole_of
+from spatial.lift.context.writes import put, widened
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
 from spatial.logos.words import BUILTINS, NATIVES
@@ -205,19 +207,31 @@ class Evaluator:
         return all(v.prefix and v.tensor.dims is None for v in (left, right))
 
     def appended(self, left: Seq, right: Seq, span: Span) -> Value:
-        """Two sequences, one after the other."""
+        """Two sequences, one after the other: items of the second where the first ends, be that known before or not."""
         a, b = self.m.settled(left, span), self.m.settled(right, span)
         first, second = a.dims, b.dims
         if not first or not second or None in first or None in second or first[1:] != second[1:]:
             raise NotLifted(*_not_joined(a, b), span)
-        offset, pieces = 0, list[Piece]()
-        for value, count in ((a, first[0]), (b, second[0])):
-            row = Sym("k", count)
-            vars = tuple(Sym("k", d) for d in first[1:])
-            found = element(value.tensor, (*value.prefix, row, *vars), self.m.known())
-            pieces.append(Piece((row, *vars), (), (plus(row, offset), *vars), found))
-            offset += count or 0
-        return Seq(Made("", (offset, *first[1:]), None, tuple(pieces), self.m.tick(), span))
+        ends, more = self.m.length(a, span), self.m.length(b, span)
+        length = combine(ends, more)
+        n, order = int_constant(length), self.m.tick()
+        dims = (bounds(length)[1] if n is None else n, *first[1:])
+        if None in dims:
+            raise NotLifted(*_not_joined(a, b), span)
+        run_time = length if n is None else None
+        added = self._items(b, second, ends)
+        if isinstance(a.tensor, Made) and a.whole and int_constant(ends) is None:
+            if n is not None:  # the whole is full: no item may go past the end
+                added = Piece(added.vars, (arith.compare("<", added.vars[0], more),), added.pos, added.value)
+            return Seq(put(widened(a.tensor, dims, run_time), added, order, span, "", self.m.known()))
+        pieces = (self._items(a, first, ZERO), added)
+        return Seq(Made("", dims, None, pieces, order, span, run_time))
+
+    def _items(self, value: Seq, dims: tuple[int | None, ...], offset: Node) -> Piece:
+        """The items of a sequence, from a place on."""
+        vars = tuple(Sym("k", d) for d in dims)
+        found = element(value.tensor, (*value.prefix, *vars), self.m.known())
+        return Piece(vars, (), (combine(vars[0], offset), *vars[1:]), found)
 
     def joined(self, items: list[Value], span: Span) -> Value:
         """A list literal."""
@@ -227,6 +241,7 @@ class Evaluator:
             if isinstance(item, Seq) and item.dims != ():
                 item = self.m.settled(item, span)
                 dims = item.dims
+                _ends_known(item, "a row", "push rows of a fixed length", span)
                 if dims is None or (n and dims != inner):
                     raise NotLifted(
                         "the rows of a list have no one shape that is known",
@@ -286,6 +301,7 @@ class Evaluator:
             raise NotLifted("how many copies are made must be known before the run", "make a fixed number", span)
         v = Sym("k", max(n, 0))
         if isinstance(value, Seq):
+            _ends_known(value, "what is repeated", "repeat a sequence of a fixed length, or push it in a loop", span)
             tensor = whole_of(self.m.settled(value, span), self.m.tick(), span)
             dims = tensor.dims
             if not dims or None in dims:
@@ -301,6 +317,12 @@ class Evaluator:
         item = self.m.scalar(value, span)
         piece = Piece((v,), (), (v,), item)
         return Seq(Made("", (max(n, 0),), None, (piece,) if n > 0 else (), self.m.tick(), span, kind=item.kind))
+
+
+def _ends_known(value: Seq, what: str, mend: str, span: Span) -> None:
+    """Refuses a sequence whose length only a run knows where it would be taken for as long as it can get."""
+    if value.whole and value.tensor.length is not None:
+        raise NotLifted(f"the length of {what} is known only at run time", mend, span)
 
 
 def _not_joined(a: Seq, b: Seq) -> tuple[str, str]:

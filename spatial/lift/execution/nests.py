@@ -89,7 +89,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         if cell.name in same:
             back.append((cell, value))
             continue
-        if _open(value) and (id(loop.body), cell.name) in m.number_hints:
+        if _open(m, value) and (id(loop.body), cell.name) in m.number_hints:
             value = m.scalar(value, loop.span)
         hinted = cell in pushed and (id(loop.body), cell.name) in m.growth_hints and not loop.parts
         grows = m.changes.pushes(loop.body, cell.name) if hinted else 0
@@ -128,7 +128,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     except NotLifted as problem:
         if problem.index is not None and whole:
             _check_quotients((problem.index,), v)
-        if problem.number is not None and _told(problem, entries):
+        if problem.number is not None and _told(m, problem, entries):
             m.number_hints |= {(id(loop.body), c.cell.name) for c in carries if c.start is problem.number}
             return False
         if (grown := _growth_wanted(m, problem, loop, carries)) is not None:
@@ -194,19 +194,19 @@ def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence
     return None
 
 
-def _open(value: Value | None) -> bool:
-    """Whether a value is an item of a table whose rank is not known yet: a row, or a number."""
-    return isinstance(value, Seq) and bool(value.prefix) and value.dims is None
+def _open(m: Machine, value: Value | None) -> bool:
+    """Whether a value is an item of a table whose rank is not known yet, or how it is indexed: a row, or a number."""
+    return isinstance(value, Seq) and bool(value.prefix) and (m.undecided(value) or value.dims is None)
 
 
-def _told(problem: NotLifted, entries: Mapping[Tensor, Value | None]) -> bool:
+def _told(m: Machine, problem: NotLifted, entries: Mapping[Tensor, Value | None]) -> bool:
     """Whether a refusal tells that a variable the loop carries, an item that might be a row, is a number. If a loop
     around this one carries it too, the refusal then names that loop's stand-in."""
     entry = entries.get(problem.number) if problem.number is not None else None
     if isinstance(entry, Seq) and entry.whole and isinstance(entry.tensor, Start):
         problem.number = entry.tensor
         return False
-    return _open(entry)
+    return _open(m, entry)
 
 
 def _hint(
@@ -225,7 +225,7 @@ def _hint(
         return True
     if _growth_wanted(m, problem, loop, carries) is not None:
         return True
-    return problem.number is not None and _told(problem, entries)
+    return problem.number is not None and _told(m, problem, entries)
 
 
 def _run_inner(ex: Runner, loop: Loop, scope: Scope, v: Sym) -> None:

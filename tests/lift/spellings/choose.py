@@ -40,6 +40,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "bound": ("name", "name", "numeral", "length"),
     "quotient": ("/", "//"),
     "while": ("at most", "below"),
+    "counters": ("of their own", "of their own", "named again"),
+    "early": ("stored at once", "remembered"),
+    "row": ("item by item", "whole"),
+    "parts": ("pushed", "pushed", "followed by", "chosen"),
 }
 """The spelling choices, independent of one another; what is written twice is drawn twice as often."""
 

@@ -22,7 +22,7 @@ class Frame:
     """The loop around: its counter, and the running indices it keeps."""
 
     counter: str
-    base: int
+    base: Poly
     before: Lines = field(default_factory=list[str])
     after: Lines = field(default_factory=list[str])
     running: dict[Poly, str] = field(default_factory=dict[Poly, str])
@@ -65,6 +65,8 @@ class Writer:
     natives: set[str] = field(default_factory=set[str])
     helpers: dict[str, str] = field(default_factory=dict[str, str])
     names: dict[str, int] = field(default_factory=dict[str, int])
+    taken: frozenset[str] = frozenset()
+    """Names of tables, sizes and results."""
     types: dict[str, str] = field(default_factory=dict[str, str])
     handed: list[dict[str, None]] = field(default_factory=list[dict[str, None]])
     """For each function being written, the names it uses that it must be handed."""
@@ -212,7 +214,7 @@ class Writer:
             if step is not None and step.value(self.sizes) and len(form.terms) + form.const > 1:
                 if form not in frame.running:
                     name = self.fresh("place")
-                    first = form.put({frame.counter: poly(frame.base)})
+                    first = form.put({frame.counter: frame.base})
                     frame.before.append(f"Let {name} be {self._spelled(first, scope)}.")
                     frame.after.append(self.changed(name, "+", self._spelled(step, scope)))
                     frame.running[form] = name
@@ -233,16 +235,17 @@ class Writer:
         extent: Poly,
         scope: Scope,
         body: Callable[[Lines, Scope], None],
-        first: int = 0,
+        first: Poly | int = 0,
         any_order: bool = False,
     ) -> None:
         """A loop of `var` from `first` to below `extent` around what `body` writes."""
         base = int(self.choose.pick("counter").removeprefix("from "))
         down = any_order and self.choose.pick("direction") == "down"
         way = "While" if down else self.choose.pick("loop")
-        name = self.fresh(var)
+        name = self.counter(var, scope)
         self.types[name] = "Int"
-        frame = Frame(name, base + first)
+        begin = poly(first) + base
+        frame = Frame(name, begin)
         block: Lines = []
         known = frozenset({name})
         inner = replace(
@@ -254,7 +257,7 @@ class Writer:
         )
         body(block, inner)
         last = self.extent(extent, scope, base - 1)
-        start = str(base + first)
+        start = self.integer(begin, scope) if begin.symbols() else str(begin.const)
         if way == "Repeat":
             out += [*frame.before, f"Repeat for {name} from {start} to {last}:", *indented(block + frame.after)]
         elif down:
@@ -270,6 +273,14 @@ class Writer:
             step = self.changed(name, "+", "1")
             out += [*frame.before, f"Let {name} be {start}.", f"While {test}:"]
             out += indented([*block, *frame.after, step])
+
+    def counter(self, var: str, scope: Scope) -> str:
+        """A name that no other counter has, or one that a loop before had."""
+        seen = scope.levels[-1][0] if scope.levels else frozenset[str]()
+        if var not in self.taken | scope.inner | seen and self.choose.pick("counters") == "named again":
+            self.names.setdefault(var, 1)
+            return var
+        return self.fresh(var)
 
     def compared(self, op: str, left: str, right: str) -> str:
         """A comparison; operands of looser binding than a sum stand in parentheses already."""

@@ -263,6 +263,87 @@ class Update:
 
 
 @dataclass(frozen=True)
+class Running:
+    """A value that loops keep up to date: begun inside the first `begins` of them, changed at the end of `level`.
+
+    Values of the same scan name it as a parameter.
+    """
+
+    name: str
+    op: str
+    start: Expr
+    term: Expr
+    begins: int
+    level: int
+    tests: tuple[Test, ...] = ()
+    kind: str = "Float"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A tensor of what a value of running ones is in every iteration of `level` loops: at its end, or as it begins."""
+
+    name: str
+    level: int
+    value: Expr
+    early: bool = False
+    kind: str = "Float"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Loops in this order, what they keep up to date, and the tensors made of it."""
+
+    loops: tuple[tuple[str, Poly], ...]
+    running: tuple[Running, ...]
+    kept: tuple[Kept, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Items one behind the other, `value` for `var` from `first` to below `extent`; a single item without `var`."""
+
+    value: Expr
+    var: str = ""
+    first: Poly = Poly(())
+    extent: Poly = Poly((((), 1),))
+
+    @property
+    def length(self) -> Poly:
+        return self.extent - self.first
+
+
+@dataclass(frozen=True)
+class Join:
+    """A sequence of parts in a row; `rows`: the axes of an item; `room`: the most items there can be."""
+
+    name: str
+    parts: tuple[Part, ...]
+    rows: tuple[tuple[str, Poly], ...]
+    room: Poly
+    kind: str = "Float"
+    pairs: str = ""
+
+    @property
+    def length(self) -> Poly:
+        whole = poly(0)
+        for p in self.parts:
+            whole = whole + p.length
+        return whole
+
+    @property
+    def axes(self) -> tuple[tuple[str, Poly], ...]:
+        return (("", self.room), *self.rows)
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        return tuple(p.value for p in self.parts)
+
+
+Step = Def | Update | Scan | Join
+
+
+@dataclass(frozen=True)
 class Input:
     """A table of the program: extents, and the bounds of integers (as polynomials in sizes)."""
 
@@ -281,7 +362,7 @@ class Problem:
     variant: str
     sizes: tuple[Mapping[str, int], Mapping[str, int]]
     inputs: Mapping[str, Input]
-    steps: tuple[Def | Update, ...]
+    steps: tuple[Step, ...]
     results: tuple[str, ...] = ("y",)
     scalars: Mapping[str, str] = field(default_factory=dict[str, str])
     assume: tuple[str, ...] = ()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from lift.spellings.building import Building
 from lift.spellings.choose import Chooser
-from lift.spellings.indices import Lines, Local, Scope, Writer, bracketed
-from lift.spellings.model import At, Bin, Def, Expr, Fold, Num, Poly, Problem, Update, modulo, over, poly
-from lift.spellings.parts import empty, reads, step_reads, typed
+from lift.spellings.indices import Lines, Local, Scope, Writer
+from lift.spellings.joined import joined
+from lift.spellings.model import At, Bin, Def, Fold, Join, Poly, Problem, Scan, Step, Update, modulo, over, poly
+from lift.spellings.parts import empty, reads, step_reads, tensors_of, typed
+from lift.spellings.scanned import scanned
 from lift.spellings.values import Values
-
-_ZERO = {"Float": "0.0", "Int": "0"}
 
 
 def spell(problem: Problem, choose: Chooser, size: int) -> tuple[str, frozenset[str]]:
@@ -27,27 +28,27 @@ class _Program:
     problem: Problem
     writer: Writer
     values: Values = field(init=False)
+    building: Building = field(init=False)
 
     def __post_init__(self) -> None:
         w, problem = self.writer, self.problem
         self.values = Values(w)
-        for name in (*problem.sizes[0], *problem.inputs, *problem.scalars, *(s.name for s in self.defs)):
+        self.building = Building(w, self.values)
+        tensors = [d for s in problem.steps for d in tensors_of(s)]
+        for name in (*problem.sizes[0], *problem.inputs, *problem.scalars, *(d.name for d in tensors)):
             w.names[name] = 1
+        w.taken = frozenset(w.names)
         for name, table in problem.inputs.items():
             w.shapes[name], w.kinds[name] = table.shape, table.kind
             flat = len(table.shape) > 1 and not table.weight
             w.layouts[name] = w.choose.pick("layout") if flat else "nested"
             w.types[name] = typed(len(table.shape) if w.layouts[name] == "nested" else 1, table.kind)
-        for d in self.defs:
+        for d in tensors:
             shape = tuple(n for _, n in d.axes)
             w.shapes[d.name] = (*shape[:-1], shape[-1] * 2) if d.pairs else shape
             w.kinds[d.name] = d.kind
             w.layouts[d.name] = w.choose.pick("layout") if len(shape) > 1 else "nested"
             w.types[d.name] = typed(len(shape) if w.layouts[d.name] == "nested" else 1, d.kind)
-
-    @property
-    def defs(self) -> list[Def]:
-        return [s for s in self.problem.steps if isinstance(s, Def)]
 
     def text(self) -> str:
         main: Lines = [f"Let {name} be {expr}." for name, expr in self.problem.scalars.items()]
@@ -57,9 +58,9 @@ class _Program:
         natives = [f"## To native {n} (x: Float) -> Float" for n in sorted(w.natives)]
         return "\n".join([*natives, *w.functions, "## Main", *main]) + "\n"
 
-    def groups(self) -> list[list[Def | Update]]:
+    def groups(self) -> list[list[Step]]:
         """Steps to be written as one nest each: those with the same first axis, if drawn so and if it may be."""
-        found: list[list[Def | Update]] = []
+        found: list[list[Step]] = []
         for step in self.ordered():
             if found and self._joins(found[-1], step) and self.writer.choose.pick("nests") == "merged":
                 found[-1].append(step)
@@ -67,22 +68,22 @@ class _Program:
                 found.append([step])
         return found
 
-    def ordered(self) -> list[Def | Update]:
+    def ordered(self) -> list[Step]:
         """The steps, each after those it reads; updates keep their place."""
         left = list(self.problem.steps)
-        if len(self.defs) < len(left) or self.writer.choose.pick("steps") == "as written":
+        if any(isinstance(s, Update) for s in left) or self.writer.choose.pick("steps") == "as written":
             return left
-        found: list[Def | Update] = []
+        found: list[Step] = []
         while left:
-            waiting = {s.name for s in left if isinstance(s, Def)}
+            waiting = {d.name for s in left for d in tensors_of(s)}
             ready = [s for s in left if not any(r.tensor in waiting for r in step_reads(s))]
             found.append(ready[self.writer.choose.below(len(ready))])
             left.remove(found[-1])
         return found
 
-    def _joins(self, group: list[Def | Update], step: Def | Update) -> bool:
+    def _joins(self, group: list[Step], step: Step) -> bool:
         first = group[0]
-        if not all(isinstance(s, Def) and s.axes and not s.pairs for s in (*group, step)) or isinstance(first, Update):
+        if not all(isinstance(s, Def) and s.axes and not s.pairs for s in (*group, step)) or not isinstance(first, Def):
             return False
         if first.axes[0] != step.axes[0]:
             return False
@@ -91,12 +92,14 @@ class _Program:
 
     # ---------------------------------------------------------------- nests
 
-    def group(self, out: Lines, group: Sequence[Def | Update]) -> None:
+    def group(self, out: Lines, group: Sequence[Step]) -> None:
         scope = Scope(levels=((frozenset(), out),))
         match group:
             case [Update() as step]:
                 self.update(out, step, scope)
-            case [Def() as step]:
+            case [Scan() as step]:
+                scanned(self.building, out, step, scope)
+            case [Def() | Join() as step]:
                 self.definition(out, step, scope)
             case _:
                 self.merged(out, [s for s in group if isinstance(s, Def)], scope)
@@ -141,7 +144,7 @@ class _Program:
         if way == "Push":
             out.append(f"Let {d.name} be {empty(self.writer.layouts[d.name], len(d.axes), d.kind)}.")
         else:
-            out.append(f"Let {d.name} be {self.copies(d)}.")
+            out.append(f"Let {d.name} be {self.building.copies(d)}.")
 
     def closed(self, lines: Lines, d: Def, way: str, part: str, scope: Scope) -> None:
         """One item or row of the first axis is put in its place."""
@@ -168,19 +171,7 @@ class _Program:
 
         w.loop(lines, "q", length, scope, step)
 
-    def copies(self, d: Def, value: str = "") -> str:
-        """A filled sequence of the tensor's shape."""
-        shape = self.writer.shapes[d.name]
-        spelled = [bracketed(self.writer.integer(n, Scope())) for n in shape]
-        value = value or _ZERO[d.kind]
-        if self.writer.layouts[d.name] == "flat":
-            return f"{bracketed(' * '.join(spelled))} copies of {value}"
-        text = value
-        for n in reversed(spelled):
-            text = f"{n} copies of {bracketed(text)}"
-        return text
-
-    def definition(self, out: Lines, d: Def, scope: Scope, top: bool = True) -> None:
+    def definition(self, out: Lines, d: Def | Join, scope: Scope, top: bool = True) -> None:
         w = self.writer
         if not d.axes:
             text = self.values.value(d.values[0], scope, out)
@@ -195,7 +186,7 @@ class _Program:
         else:
             self.bound(out, d, scope, top)
 
-    def bound(self, out: Lines, d: Def, scope: Scope, top: bool) -> None:
+    def bound(self, out: Lines, d: Def | Join, scope: Scope, top: bool) -> None:
         """A definition in place, or by a function that returns it or changes it."""
         w = self.writer
         how = w.choose.pick("definition")
@@ -219,7 +210,9 @@ class _Program:
         else:
             self.loops(out, d, scope)
 
-    def changing(self, out: Lines, d: Def, made: Def, scope: Scope, write: Callable[[Lines, Scope], str]) -> None:
+    def changing(
+        self, out: Lines, d: Def | Join, made: Def | Join, scope: Scope, write: Callable[[Lines, Scope], str]
+    ) -> None:
         """The sequence begun by the caller, and finished by a function with a mutable parameter."""
         w = self.writer
         call = self.values.function("finished", "", scope, write)
@@ -237,11 +230,14 @@ class _Program:
 
     # ---------------------------------------------------------------- one definition
 
-    def loops(self, out: Lines, d: Def, scope: Scope) -> None:
+    def loops(self, out: Lines, d: Def | Join, scope: Scope) -> None:
         w = self.writer
         scope = replace(scope, inner=scope.inner | ({d.name} if scope.inner else set()))
+        if isinstance(d, Join):
+            joined(self.building, out, d, scope)
+            return
         if d.pairs == "far" and w.choose.pick("build") == "Push":
-            self.pushed(out, d, scope)
+            self.building.pushed(out, d, scope)
             return
         summed = d.values[0] if not d.pairs and isinstance(d.values[0], Fold) else None
         if summed and summed.op == "+" and w.choose.pick("accumulator") == "in the item":
@@ -249,18 +245,10 @@ class _Program:
             return
         way = "Set item of copies" if d.pairs == "far" else w.choose.pick("build")
         if way == "Push":
-            self.pushed(out, d, scope)
+            self.building.pushed(out, d, scope)
             return
-        self.filled(out, d, way, scope)
+        self.building.filled(out, d, way, scope)
         self.nest(out, d, list(d.axes), scope, w.choose.pick("order") == "permuted")
-
-    def filled(self, out: Lines, d: Def, way: str, scope: Scope) -> None:
-        if way == "Set item of pushed":
-            axes = d.axes if not d.pairs else (*d.axes[:-1], (d.axes[-1][0], d.axes[-1][1] * 2))
-            zero = Num(0.0 if d.kind == "Float" else 0)
-            self.pushed(out, replace(d, axes=axes, values=(zero,), pairs=""), scope)
-        else:
-            out.append(f"Let {d.name} be {self.copies(d)}.")
 
     def nest(self, out: Lines, d: Def, axes: list[tuple[str, Poly]], scope: Scope, permute: bool) -> None:
         """Loops that set every item, in any order."""
@@ -276,7 +264,7 @@ class _Program:
                 return
             for n, value in enumerate(d.values):
                 text = self.values.value(value, at, lines)
-                lines.append(f"Set {self.target(d, n, at)} to {text}.")
+                lines.append(f"Set {self.building.target(d, n, at)} to {text}.")
 
         inner(out, scope, order)
 
@@ -297,29 +285,10 @@ class _Program:
 
         self.writer.loop(out, "k", high * low, scope, body, any_order=True)
 
-    def target(self, d: Def, n: int, scope: Scope) -> str:
-        """The item of a definition that its `n`-th value goes to."""
-        w = self.writer
-        index = [poly(v) for v, _ in d.axes]
-        if d.pairs == "near":
-            index[-1] = index[-1] * 2 + n
-        elif d.pairs == "far" and n:
-            index[-1] = index[-1] + d.axes[-1][1]
-        return self.place(d.name, w.shapes[d.name], [i.put(scope.counters) for i in index], scope)
-
-    def place(self, name: str, shape: Sequence[Poly], index: list[Poly], scope: Scope) -> str:
-        w = self.writer
-        if w.layouts[name] == "flat" and len(index) > 1:
-            form = index[0]
-            for a, n in zip(index[1:], shape[1:], strict=True):
-                form = form * n + a
-            index = [form]
-        return w.item(w.use(name, scope), index, scope)
-
     def in_item(self, out: Lines, d: Def, e: Fold, scope: Scope) -> None:
         """A sum gathered in the item itself, the loop of the reduction anywhere."""
         w = self.writer
-        self.filled(out, d, w.choose.pick("build", ("Set item of copies", "Set item of pushed")), scope)
+        self.building.filled(out, d, w.choose.pick("build", ("Set item of copies", "Set item of pushed")), scope)
         free = not ((e.box or e.extent).symbols() & {v for v, _ in d.axes})
         axes = [*d.axes, (e.var, e.extent)]
         order = w.choose.shuffled(axes) if free and w.choose.pick("order") == "permuted" else list(range(len(axes)))
@@ -327,7 +296,7 @@ class _Program:
         def inner(lines: Lines, at: Scope, left: list[int]) -> None:
             if not left:
                 term = self.values.value(e.term, at, lines)
-                self.values.gathered(lines, "+", self.target(d, 0, at), term)
+                self.values.gathered(lines, "+", self.building.target(d, 0, at), term)
             elif axes[left[0]][0] == e.var:
                 self.values.over(lines, e, at, lambda ls, s: inner(ls, s, left[1:]))
             else:
@@ -337,39 +306,6 @@ class _Program:
         if (e.tests or e.box is not None) and order[-1] != len(axes) - 1:
             order = list(range(len(axes)))  # a condition of the reduction may name any axis
         inner(out, scope, order)
-
-    def pushed(self, out: Lines, d: Def, scope: Scope) -> None:
-        """Rows pushed to rows; flat, items pushed to the one sequence."""
-        w = self.writer
-        nested = w.layouts[d.name] == "nested"
-        out.append(f"Let {d.name} be {empty(w.layouts[d.name], len(d.axes), d.kind)}.")
-
-        def inner(lines: Lines, at: Scope, n: int, into: str) -> None:
-            if n == len(d.axes) - 1 and d.pairs == "far":
-                for value in d.values:
-                    w.loop(lines, *d.axes[n], at, lambda ls, s, v=value: items(ls, s, into, (v,)))
-                return
-            if n == len(d.axes):
-                items(lines, at, into, d.values)
-                return
-
-            def body(ls: Lines, s: Scope) -> None:
-                if nested and n + 1 < len(d.axes):
-                    row = w.fresh("part")
-                    w.types[row] = typed(len(d.axes) - n - 1, d.kind)
-                    ls.append(f"Let {row} be {empty('nested', len(d.axes) - n - 1, d.kind)}.")
-                    inner(ls, s, n + 1, row)
-                    ls.append(f"Push {row} to {into}.")
-                else:
-                    inner(ls, s, n + 1, into)
-
-            w.loop(lines, *d.axes[n], at, body)
-
-        def items(lines: Lines, at: Scope, into: str, values: tuple[Expr, ...]) -> None:
-            for text in [self.values.value(v, at, lines) for v in values]:
-                lines.append(f"Push {text} to {into}.")
-
-        inner(out, scope, 0, d.name)
 
     # ---------------------------------------------------------------- updates
 
@@ -382,10 +318,10 @@ class _Program:
             match u.value:
                 case Bin("+", At(table, same), term) if table == u.table and same == u.at:
                     text = self.values.value(term, at, lines)
-                    self.values.gathered(lines, "+", self.place(u.table, shape, index, at), text)
+                    self.values.gathered(lines, "+", self.building.place(u.table, shape, index, at), text)
                 case _:
                     text = self.values.value(u.value, at, lines)
-                    lines.append(f"Set {self.place(u.table, shape, index, at)} to {text}.")
+                    lines.append(f"Set {self.building.place(u.table, shape, index, at)} to {text}.")
 
         def inner(lines: Lines, at: Scope, left: Sequence[tuple[str, Poly]]) -> None:
             if left:

@@ -1,4 +1,4 @@
-"""What values and steps read; types and empty sequences as text."""
+"""What values and steps read and make; types and empty sequences as text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from lift.spellings.model import (
     Fn,
     Fold,
     Helper,
+    Join,
     Lookup,
     Poly,
     Quotient,
+    Scan,
+    Step,
     Test,
     Update,
 )
@@ -71,10 +74,36 @@ def _looked_up(form: Poly) -> Iterator[At]:
                     pass
 
 
-def step_reads(step: Def | Update) -> list[At]:
+def step_reads(step: Step) -> list[At]:
     """Every read of a step."""
-    values = step.values if isinstance(step, Def) else (step.value, *(v for t in step.tests for v in (t.left, t.right)))
-    return [r for v in values for r in reads(v)]
+    return [r for v in step_values(step) for r in reads(v)]
+
+
+def step_values(step: Step) -> list[Expr]:
+    """Every value of a step, those compared included."""
+    match step:
+        case Def() | Join():
+            return list(step.values)
+        case Update():
+            return [step.value, *_sides(step.tests)]
+        case Scan():
+            changed = [v for r in step.running for v in (r.start, r.term, *_sides(r.tests))]
+            return [*changed, *(k.value for k in step.kept)]
+
+
+def _sides(tests: tuple[Test, ...]) -> list[Expr]:
+    return [v for t in tests for v in (t.left, t.right)]
+
+
+def tensors_of(step: Step) -> list[Def | Join]:
+    """The tensors that a step makes."""
+    match step:
+        case Def() | Join():
+            return [step]
+        case Update():
+            return []
+        case Scan():
+            return [Def(k.name, step.loops[: k.level], (k.value,), k.kind) for k in step.kept]
 
 
 def typed(depth: int, kind: str) -> str:

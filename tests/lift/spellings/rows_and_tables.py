@@ -43,6 +43,7 @@ from lift.spellings.model import (
     poly,
     total,
 )
+from lift.spellings.orders import joined, running, triangle
 
 
 def gather(choose: Chooser) -> Problem:
@@ -349,4 +350,7 @@ FAMILIES: tuple[Family, ...] = (
     fill,
     collect,
     shifted,
+    running,
+    joined,
+    triangle,
 )
