@@ -104,6 +104,20 @@ Repeat for j from count[1] + 1 to n:
 Repeat for j from 1 to count[1]:
     Push grid[j] to y.
 """,
+    "rows of shares, from a run-time place on and then up to it": """## To native exp (x: Float) -> Float
+## Main
+Let y be a new Seq of (Seq of Float).
+Repeat for i from count[1] + 1 to n:
+    Let row be a new Seq of Float.
+    Let whole be 0.0.
+    Repeat for j from 1 to m:
+        Set whole to whole + exp(grid[i][j]).
+    Repeat for j from 1 to m:
+        Push exp(grid[i][j]) / whole to row.
+    Push row to y.
+Repeat for i from 1 to count[1]:
+    Push grid[i] to y.
+""",
     "the items from a run-time place on, summed": """## Main
 Let s be a new Seq of Float.
 Repeat for j from count[1] + 1 to n:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.algebra.rewrite import Substitution
-from spatial.lift.algebra.solve import can_meet, disjoint, element, injective, leaves, renamed
+from spatial.lift.algebra.solve import can_meet, disjoint, element, injective, leaves, made_of, renamed
 from spatial.lift.algebra.values import (
     TRUE,
     Get,
@@ -317,9 +317,15 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
             )
     if isinstance(base, Start):
         dims = (None, *dims[1:]) if dims else None
-    # What begins where a loop before ended may not go past the end; nor read, there, what is not.
-    if c.guard is not TRUE and (n is not None or _leaves(closed, dims)):
-        closed = [Piece(p.vars, (c.guard, *p.guards), p.pos, p.value, p.ordered) for p in closed]
+    # What begins where a loop before ended may not go past the end; nor read, there, what is not: rows are then no
+    # tensors of their own.
+    past = _leaves(closed, dims)
+    if c.guard is not TRUE and (past or n is not None):
+        values = [made_of(p.value) if past else p.value for p in closed]
+        closed = [
+            Piece(p.vars, (c.guard, *p.guards), p.pos, value, p.ordered)
+            for p, value in zip(closed, values, strict=True)
+        ]
         if n is None and base is None:
             base = _nothing(w, k, dims or ())
     if isinstance(entry, Made) and grows_late(entry) and dims is not None:
