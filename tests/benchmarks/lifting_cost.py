@@ -1,9 +1,10 @@
 """What lifting costs by the length of the program: `python tests/benchmarks/lifting_cost.py [PROFILE]`.
 
 Shapes of straight-line programs: independent statements, chains in which each is read once, residual chains in which
-each is read twice, and layers, which fold; programs of which every statement is refused, or depends on one that is; and
-a Llama of 30 layers, as a loop and written out. Functions called are counted for lengths that are soon done: these
-ratios are the same on any machine. Seconds, and the ratio of long programs, are of the processor, not of the clock.
+each is read twice, and layers, which fold; one sequence of many pieces, set, pushed, or read between; programs of which
+every statement is refused, or depends on one that is; and a Llama of 30 layers, as a loop and written out. Functions
+called are counted for lengths that are soon done: these ratios are the same on any machine. Seconds, and the ratio of
+long programs, are of the processor, not of the clock.
 With PROFILE (a shape), the functions whose calls grow most between the counted lengths.
 """
 
@@ -29,7 +30,7 @@ from spatial.logos.parser import parse
 
 COUNTED = (100, 1000)
 TIMED = (1000, 10_000)
-LONG = ("independent", "chain", "residual")
+LONG = ("independent", "chain", "residual", "pieces", "pushed")
 """Shapes that are timed at both lengths."""
 FACTS = Facts({"n": 6}, {"x": Table((6,), "float")})
 
@@ -79,6 +80,33 @@ def _summed(count: int, own: str) -> tuple[str, tuple[str, ...]]:
     return text, (f"y{count}",)
 
 
+def pieces(count: int) -> tuple[str, tuple[str, ...]]:
+    """One sequence, each statement a loop over a span of its own."""
+    text = f"Let y be {6 * count} copies of 0.0.\n"
+    for k in range(count):
+        text += f"Repeat for i from 1 to n:\n    Set item (i + {6 * k}) of y to item i of x * {k}.5.\n"
+    return text, ("y",)
+
+
+def pushed(count: int) -> tuple[str, tuple[str, ...]]:
+    """One sequence that grows by a loop, and by an item."""
+    text = "Let y be a new Seq of Float.\n"
+    for k in range(count):
+        text += f"Repeat for i from 1 to n:\n    Push item i of x * {k}.5 to y.\nPush item {k % 6 + 1} of x to y.\n"
+    return text, ("y",)
+
+
+def rows(count: int) -> tuple[str, tuple[str, ...]]:
+    """One table, each statement a row or a column of it, read at once."""
+    text = f"Let y be a new Seq of (Seq of Float).\nRepeat for i from 1 to {count}:\n    Push x to y.\n"
+    text += f"Let z be a new Seq of (Seq of Float).\nRepeat for i from 1 to n:\n    Push {count} copies of 0.5 to z.\n"
+    for k in range(1, count + 1):
+        text += f"Repeat for i from 1 to n:\n    Set item i of (item {k} of y) to item i of x * {k}.5.\n"
+        text += f"    Set item {k} of (item i of z) to item i of x + {k}.5.\n"
+        text += f"Let s{k} be item 2 of (item {k} of y) + item {k} of (item 3 of z).\n"
+    return text, ("y", "z", *(f"s{k}" for k in range(1, count + 1)))
+
+
 def refused(count: int) -> tuple[str, tuple[str, ...]]:
     """Recurrences, each refused for itself, over a sequence that lifts."""
     text = ""
@@ -103,6 +131,9 @@ SHAPES: dict[str, Callable[[int], tuple[str, tuple[str, ...]]]] = {
     "fused": fused,
     "residual": residual,
     "layers": layers,
+    "pieces": pieces,
+    "pushed": pushed,
+    "rows": rows,
 }
 REFUSED: dict[str, Callable[[int], tuple[str, tuple[str, ...]]]] = {"refused": refused, "depending": depending}
 

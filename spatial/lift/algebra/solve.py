@@ -13,6 +13,7 @@ import numpy as np
 
 from spatial.lift.algebra.arith import floordiv
 from spatial.lift.algebra.bounds import Bounds, at_least_zero, bounds, guard_forms
+from spatial.lift.algebra.pieces import pieces_of
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import (
     Get,
@@ -35,6 +36,8 @@ from spatial.lift.algebra.walk import below
 
 _COUNTED_OUT = 400_000
 """Points of a box that are tried one by one before an answer is left open."""
+_LOOKED_AT = 64
+"""Pieces of one version that may hold an element, beyond which it is not asked which of them does."""
 
 
 def can_meet(differences: Sequence[Node], conditions: Sequence[Node] = ()) -> bool:
@@ -271,10 +274,14 @@ def table_of(made: Made, piece: Piece) -> Made:
 
 def element(tensor: Tensor, index: tuple[Node, ...], guards: Sequence[Node] = ()) -> Node:
     """The element as seen now: what a write is sure to have left there, else a read of that version."""
-    while isinstance(tensor, Made) and len(tensor.pieces) <= 64:
+    while isinstance(tensor, Made):
         hit: Node | None = None
         open_ = False
-        for piece in reversed(tensor.pieces):
+        near = pieces_of(tensor).near(index)
+        if len(near) > _LOOKED_AT:
+            break
+        for entry in reversed(near):
+            piece = entry.piece
             if tensor.base is None and piece.vars and constant(piece.value) is None:
                 open_ = True
                 continue

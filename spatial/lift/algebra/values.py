@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Union
 from weakref import WeakValueDictionary
 
@@ -238,22 +238,20 @@ class Made(Tensor):
         name: str,
         dims: tuple[int | None, ...],
         base: Tensor | None,
-        pieces: tuple[Piece, ...],
+        pieces: Sequence[Piece],
         order: int,
         origin: object,
         length: Node | None = None,
         kind: str = "",
+        free: frozenset[Symbol] | None = None,
     ) -> None:
-        free: frozenset[Symbol] = base.free if base else frozenset()
-        for p in pieces:
-            free |= p.free
+        """`kind` and `free`, where they are known already: of the whole, and of the pieces."""
+        free = free_of(pieces) if free is None else free
+        if base is not None:
+            free |= base.free
         if length is not None:
             free |= length.free
-        if not kind:
-            kind = base.kind if base else "none"
-            for p in pieces:
-                kind = p.value.kind if kind in ("none", "mixed") else kind if kind == p.value.kind else "mixed"
-        super().__init__(name, dims, kind, free)
+        super().__init__(name, dims, kind or joined_kind(pieces, base), free)
         self.base, self.pieces, self.order, self.origin = base, pieces, order, origin
         self.length = length
         self.step: tuple[Tensor, Piece] | None = None
@@ -263,7 +261,18 @@ class Made(Tensor):
 Symbol = Union[Sym, Start, Inner]  # noqa: UP007  (used in annotations of classes above)
 
 
-def free_of(nodes: Iterable[Node]) -> frozenset[Symbol]:
+def joined_kind(pieces: Iterable[Piece], base: Tensor | None = None) -> str:
+    """The kind of what pieces hold, over a base: "none" of nothing, "mixed" of several."""
+    return one_kind((*(p.value.kind for p in pieces), "none" if base is None else base.kind))
+
+
+def one_kind(kinds: Iterable[str]) -> str:
+    """The kind that all have which have one."""
+    found = {*kinds} - {"none"}
+    return "none" if not found else found.pop() if len(found) == 1 else "mixed"
+
+
+def free_of(nodes: Iterable[Node | Piece]) -> frozenset[Symbol]:
     """All symbols of some expressions."""
     free: frozenset[Symbol] = frozenset()
     for n in nodes:

@@ -106,7 +106,7 @@ class Shapes:
         return ("made", tensor.dims, tensor.kind, over, length, *(self.piece(p) for p in pieces))
 
 
-def written(made: Made) -> tuple[Tensor | None, tuple[Piece, ...]]:
+def written(made: Made) -> tuple[Tensor | None, Sequence[Piece]]:
     """What a statement writes over, and its pieces: of a table in place, of the version before."""
     if made.step is not None:
         before, piece = made.step

@@ -48,7 +48,7 @@ class Unit(Made):
     def __init__(self, name: str, dims: tuple[int, ...], kind: str, order: int, origin: object) -> None:
         super().__init__(name, dims, None, (), order, origin, kind=kind)
         self.block: BlockValue | None = None
-        self.filled: tuple[tuple[Piece, ...], bool] | None = None
+        self.filled: tuple[Sequence[Piece], bool] | None = None
         self.fixed = False
 
     @property
@@ -199,20 +199,22 @@ class Units:
                     )
                 base = self._spread(base, base_axes, axes, made)
             unit.base = base
+        pieces: list[Piece] = []
         for p in made.pieces:
             piece = self.mapper.piece(p)
             # The loops' own variables stay bound in the piece, so that equal expressions of one iteration still meet.
             once = {v: integer(0) for v in (*axes, *piece.vars) if v.extent == 1}
             change = Substitution(once)
-            unit.pieces += (
+            pieces.append(
                 Piece(
                     tuple(v for v in (*axes, *piece.vars) if v not in once),
                     tuple(g for g in (change.node(g) for g in piece.guards) if g is not TRUE),
                     tuple(change.node(i) for i in (*axes, *piece.pos)),
                     change.node(piece.value),
                     piece.ordered,
-                ),
+                )
             )
+        unit.pieces = tuple(pieces)
         unit.belong()
         self.all.append(unit)
         return unit, axes

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, bounds, guard_forms, is_affine
+from spatial.lift.algebra.pieces import Pieces, made_of_pieces, pieces_of
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.solve import can_meet, disjoint, element, injective, leaves, made_of, renamed
 from spatial.lift.algebra.values import (
@@ -301,12 +302,12 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
     base: Tensor | None
     match entry:
         case Start():
-            base, old = entry, list[Piece]()
+            base, old = entry, Pieces()
         case Made() if entry.base is None or isinstance(entry.base, Start) or grows_late(entry):
-            base, old = entry.base, list(entry.pieces)
+            base, old = entry.base, pieces_of(entry)
         case Made() if entry.dims and None not in entry.dims and not over_sources(entry):
             vars = tuple(Sym("k", d) for d in entry.dims)
-            base, old = None, [Piece(vars, (), vars, get(entry, vars))]
+            base, old = None, Pieces().over(Piece(vars, (), vars, get(entry, vars)), entry.dims)
         case _:
             raise NotLifted(
                 f'"{k.cell.name}" does not start as a new Seq, and cannot grow in a loop',
@@ -330,22 +331,22 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
             base = _nothing(w, k, dims or ())
     if isinstance(entry, Made) and grows_late(entry) and dims is not None:
         made = widened(entry, dims, run_time)
-        made = Made(k.cell.name, dims, made.base, made.pieces, k.order, k.span, run_time)
         for p in closed:
             made = put(made, p, k.order, k.span, k.cell.name, c.known)
         return made
-    apart, new = list(old), list(closed)
+    pieces, joined = old, 0
     first = int_constant(length_of(k.entry))
-    while new:
-        low = bounds(new[0].pos[0])[0]
+    for p in closed:
+        low = bounds(p.pos[0])[0]
         pushed = first is not None and low is not None and low >= first
-        if not all(disjoint(p, new[0]) for p in (apart[len(old) :] if pushed else apart)):
+        near = (e for e in pieces.near(p.pos) if not pushed or e.age >= old.next)
+        if not all(disjoint(e.piece, p) for e in near):
             break
-        apart.append(new.pop(0))
-    made = Made(k.cell.name, dims or (), base, tuple(apart), k.order, k.span, run_time)
+        pieces, joined = pieces.over(p, dims or ()), joined + 1
+    made = made_of_pieces(k.cell.name, dims or (), base, pieces, k.order, k.span, run_time)
     if dims is None:
         made.dims = None
-    for p in new:  # what an iteration writes over what it has pushed
+    for p in closed[joined:]:  # what an iteration writes over what it has pushed
         made = put(made, p, k.order, k.span, k.cell.name, c.known)
     return made
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import bounds, decided
+from spatial.lift.algebra.pieces import Entry, made_of_pieces, pieces_of
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.solve import covers, disjoint, element
 from spatial.lift.algebra.values import (
@@ -39,28 +40,28 @@ def put(
         return Made(name, dims, None, (piece,), order, span, target.length)
     if not isinstance(target, Made):
         return Made(name, dims, target, (piece,), order, span, target.length)
-    kept: list[Piece] = []
-    for old in target.pieces:
+    before, gone = pieces_of(target), list[Entry]()
+    for entry in before.entries if piece.ordered else before.near(piece.pos):
+        old = entry.piece
         if _same_place(old, piece):
             if piece.guards:
                 value = arith.select(_all(piece.guards), piece.value, old.value)
                 piece = Piece(piece.vars, old.guards, piece.pos, value, piece.ordered)
+            gone.append(entry)
         elif _covers_piece(piece, old) and not piece.guards:
-            continue
+            gone.append(entry)
         elif piece.ordered or old.ordered or not disjoint(old, piece):
             if piece.guards and not piece.ordered and _plain(target) and _within(piece, dims):
                 piece = _unguarded(target, piece, known)
                 if covers((piece,), dims):
                     return Made(name, dims, None, (piece,), order, span, target.length)
             return Made(name, dims, target, (piece,), order, span, target.length)
-        else:
-            kept.append(old)
-    pieces = (*kept, piece)
-    base = None if target.base is None or covers(pieces, dims) else target.base
-    if target.base is None and not covers(pieces, dims) and len(kept) < len(target.pieces):
+    pieces = before.over(piece, dims, gone)
+    base = None if target.base is None or pieces.cover(dims) else target.base
+    if target.base is None and gone and not pieces.cover(dims):
         # Dropping an old piece left a hole (it was larger): stack instead.
         return Made(name, dims, target, (piece,), order, span, target.length)
-    made = Made(name, dims, base, pieces, order, span, target.length)
+    made = made_of_pieces(name, dims, base, pieces, order, span, target.length)
     if base is not None:
         made.step = target, piece
     return made
@@ -73,7 +74,7 @@ def widened(target: Made, dims: tuple[int | None, ...], length: Node | None) -> 
     reads what is there.
     """
     base = widened(target.base, dims, length) if isinstance(target.base, Made) else target.base
-    return Made(target.name, dims, base, target.pieces, target.order, target.origin, length)
+    return made_of_pieces(target.name, dims, base, pieces_of(target), target.order, target.origin, length)
 
 
 def grows_late(target: Tensor) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spatial.errors import Bug
 from spatial.lift.algebra.bounds import bounds, is_affine
+from spatial.lift.algebra.pieces import made_of_pieces, pieces_of
 from spatial.lift.algebra.values import (
     Get,
     Made,
@@ -202,7 +203,8 @@ def _grown(
         case Start():
             made = Made(name, dims or (), target, (piece,), order, span, run_time)
         case Made() if target.base is None or isinstance(target.base, Start):
-            made = Made(name, dims or (), target.base, (*target.pieces, piece), order, span, run_time)
+            pieces = pieces_of(target).over(piece, dims or ())
+            made = made_of_pieces(name, dims or (), target.base, pieces, order, span, run_time)
         case _:
             if target.dims is None or None in target.dims:
                 raise NotLifted(
