@@ -175,6 +175,11 @@ def pieces_of(made: Made) -> Pieces:
     return made.pieces
 
 
+def pieces_near(made: Made, pos: Sequence[Node]) -> Sequence[Piece]:
+    """The pieces of a tensor that may write an element at `pos`, by age."""
+    return made.pieces if len(made.pieces) <= _FEW else [e.piece for e in pieces_of(made).near(pos)]
+
+
 def made_of_pieces(
     name: str,
     dims: tuple[int | None, ...],

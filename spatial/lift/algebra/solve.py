@@ -13,7 +13,7 @@ import numpy as np
 
 from spatial.lift.algebra.arith import floordiv
 from spatial.lift.algebra.bounds import Bounds, at_least_zero, bounds, guard_forms
-from spatial.lift.algebra.pieces import pieces_of
+from spatial.lift.algebra.pieces import pieces_near
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import (
     Get,
@@ -277,11 +277,10 @@ def element(tensor: Tensor, index: tuple[Node, ...], guards: Sequence[Node] = ()
     while isinstance(tensor, Made):
         hit: Node | None = None
         open_ = False
-        near = pieces_of(tensor).near(index)
+        near = pieces_near(tensor, index)
         if len(near) > _LOOKED_AT:
             break
-        for entry in reversed(near):
-            piece = entry.piece
+        for piece in reversed(near):
             if tensor.base is None and piece.vars and constant(piece.value) is None:
                 open_ = True
                 continue
@@ -306,7 +305,7 @@ def element(tensor: Tensor, index: tuple[Node, ...], guards: Sequence[Node] = ()
 def made_of(node: Node) -> Node:
     """An item of a sequence the program made, as the expression it was made of, where it is known which."""
     while isinstance(node, Get) and isinstance(node.tensor, Made):
-        for p in reversed(node.tensor.pieces):
+        for p in reversed(pieces_near(node.tensor, node.index)):
             point = None if p.ordered else lands(p, node.index)
             if point is not None:
                 node = Substitution(point).node(p.value)

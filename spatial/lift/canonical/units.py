@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spatial.lift.algebra.bounds import is_affine
+from spatial.lift.algebra.pieces import pieces_near
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.settle import Settled
 from spatial.lift.algebra.solve import lands
@@ -177,6 +178,8 @@ class Units:
             )
         axes = _axes(made)
         dims = (*(a.extent or 0 for a in axes), *(d or 0 for d in made.dims))
+        if made.kind == "none":
+            raise NotLifted(f'"{made.name}" has no items', "give it at least one item", span, "write", made.name)
         if made.kind not in ("int", "float"):
             raise NotLifted(
                 f'"{made.name}" holds Ints and Floats, or truth values',
@@ -283,7 +286,7 @@ def _through(
     """What a read of a unit really reads: another tensor's element, a number, or None if it reads the unit."""
     hit: Piece | None = None
     point: dict[Sym, Node] | None = None
-    for p in reversed(unit.pieces):
+    for p in reversed(pieces_near(unit, index)):
         point = None if p.ordered else lands(p, index, guards)
         if point is not None:
             hit = p

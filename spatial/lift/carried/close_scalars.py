@@ -8,7 +8,7 @@ from dataclasses import replace
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, Symbol, free_of, plus
-from spatial.lift.algebra.walk import alike
+from spatial.lift.algebra.walk import alike, below
 from spatial.lift.carried.carries import ONCE, Carry, Closing
 from spatial.lift.carried.combine import combined
 from spatial.lift.carried.places import final_place, found_last, place_of
@@ -22,6 +22,10 @@ _REDUCE = "write it as a sum, product, maximum or minimum of terms that do not d
 _RESCALE = (
     "a sum kept relative to a running maximum is s * exp(best - next) + g * exp(u - next), best and next being the "
     "maximum before and after the iteration, and g and u free of both"
+)
+_SECOND = (
+    "write it as a maximum or minimum of terms of its own: the second largest is max(second, min(best, u)), set before "
+    "best is"
 )
 _MOMENTS = (
     "keep a plain sum (of squares too, for a variance) and divide after the loop: a mean that every item corrects is a "
@@ -201,8 +205,9 @@ def _first_of(open_: Sequence[Carry], used: Set[Symbol]) -> str:
 
 def _mend(c: Closing, k: Carry, exit: Node) -> str:
     """What would lift in place of a recurrence."""
-    if exit.kind == "float" and c.running.keys() & exit.free:
-        return _RESCALE
+    if c.running.keys() & exit.free:
+        powers = any(isinstance(n, Op) and n.fn == "exp" for n in below(exit))
+        return _RESCALE if powers else _SECOND
     match exit:
         case Op(fn="add", args=(a, b)) if k.start in (a, b) and k.start in a.free & b.free:
             return _MOMENTS

@@ -11,9 +11,11 @@ from spatial.lift.algebra.solve import element
 from spatial.lift.algebra.values import (
     ZERO,
     Const,
+    Get,
     Made,
     Node,
     Piece,
+    Source,
     Sym,
     combine,
     int_constant,
@@ -74,6 +76,12 @@ class Evaluator:
     def sequence(self, expr: syntax.Expr, scope: Scope) -> Seq:
         """A sequence."""
         value = self.value(expr, scope)
+        if isinstance(value, Get) and isinstance(value.tensor, Source) and value.tensor.name not in self.m.facts.tables:
+            raise NotLifted(  # a weight has no more axes than its indices told
+                f'how many items an item of "{value.tensor.name}" has is not known here',
+                "bound the loop over them with a size of the spec",
+                expr.span,
+            )
         if not isinstance(value, Seq):
             raise NotLifted("a number stands where a sequence is wanted", "use the number itself", expr.span)
         return value
@@ -304,6 +312,11 @@ class Evaluator:
             _ends_known(value, "what is repeated", "repeat a sequence of a fixed length, or push it in a loop", span)
             tensor = whole_of(self.m.settled(value, span), self.m.tick(), span)
             dims = tensor.dims
+            if self.m.discovering and (not dims or None in dims):
+                self.m.unsure = True  # an item of a weight: whether it is a row or a number is not told yet
+                open_ = Made("", (), None, (), self.m.tick(), span, kind=tensor.kind)
+                open_.dims = None
+                return Seq(open_)
             if not dims or None in dims:
                 raise NotLifted(
                     "the shape of the sequence is not known", "push its items in a loop of known bounds", span

@@ -90,6 +90,10 @@ class Machine:
     kind_hints: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     number_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     growth_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    guarded: dict[int, tuple[syntax.Stmt, Sequence[syntax.Stmt]]] = field(
+        default_factory=dict[int, tuple[syntax.Stmt, Sequence[syntax.Stmt]]]
+    )
+    """Bodies of loops as they are run, where that is another than what is written; by identity of the loop."""
 
     @property
     def around(self) -> int:

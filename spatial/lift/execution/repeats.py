@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spatial.lift.algebra.arith import extreme
-from spatial.lift.algebra.bounds import bounds
-from spatial.lift.algebra.values import combine, int_constant, plus
+from spatial.lift.algebra.bounds import bounds, is_affine
+from spatial.lift.algebra.values import Node, Op, combine, int_constant, parts, plus, scale
 from spatial.lift.context.accesses import rangeless
 from spatial.lift.context.loops import WRITTEN_OUT, Loop, Runner, steps_of, take_steps, write_out
-from spatial.lift.context.state import NotLifted, Scope
+from spatial.lift.context.state import Cell, NotLifted, Scope
 from spatial.lift.context.trips import leading_breaks, trips
 from spatial.lift.execution.blocks import run_block
 from spatial.lift.execution.nests import run_nest
@@ -27,8 +27,40 @@ from spatial.logos import syntax
 def run_repeat(ex: Runner, s: syntax.RepeatRange, scope: Scope) -> None:
     """`Repeat for i from first to last`."""
     first, last = ex.eval.index(s.first, scope), ex.eval.index(s.last, scope)
-    loop = Loop(s.var, plus(combine(last, first, -1), 1), first, None, s.body, s.span)
+    body: Sequence[syntax.Stmt] = s.body
+    moving = _moving_start(first) if _moving_start(scale(last, -1)) is not None else None
+    if moving is not None and not ex.m.changes.pushed_names(s.body):
+        # A window drawn in at both ends: as it runs over the whole of it, but for what is drawn in.
+        body = ex.m.guarded.setdefault(id(s), (s, _from_start(s)))[1]
+        scope = Scope({_START: Cell(_START, first)}, scope)
+        first = moving
+    loop = Loop(s.var, plus(combine(last, first, -1), 1), first, None, body, s.span)
     _run(ex, _ended(ex, loop, scope), scope)
+
+
+_START = "the start of a loop"
+"""A name that no program has."""
+
+
+def _from_start(s: syntax.RepeatRange) -> tuple[syntax.Stmt, ...]:
+    """The body of a loop, done from its start on."""
+    late = syntax.Binary(">=", syntax.Name(s.var, s.span), syntax.Name(_START, s.span), s.span)
+    return (syntax.If(((late, s.body),), (), s.span),)
+
+
+def _moving_start(first: Node) -> Node | None:
+    """Where a loop that starts at the greater of a constant and of what loops around it move would start without the
+    constant; a limit, negated, likewise."""
+    const, terms = parts(first)
+    match terms:
+        case ((Op(fn="max", args=(a, b)), 1),) | ((Op(fn="min", args=(a, b)), -1),):
+            sign = terms[0][1]
+            moving = [n for n in (a, b) if int_constant(n) is None]
+            if len(moving) == 1 and is_affine(moving[0]):
+                return plus(scale(moving[0], sign), const)
+        case _:
+            pass
+    return None
 
 
 def run_repeat_in(ex: Runner, s: syntax.RepeatIn, scope: Scope) -> None:
