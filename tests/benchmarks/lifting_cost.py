@@ -96,6 +96,14 @@ def pushed(count: int) -> tuple[str, tuple[str, ...]]:
     return text, ("y",)
 
 
+def chosen(count: int) -> tuple[str, tuple[str, ...]]:
+    """One sequence, each item set under a condition."""
+    text = f"Let y be {count} copies of 0.0.\n"
+    for k in range(1, count + 1):
+        text += f"If item 1 of x > {k}.5:\n    Set item {k} of y to item 2 of x * {k}.5.\n"
+    return text, ("y",)
+
+
 def rows(count: int) -> tuple[str, tuple[str, ...]]:
     """One table, each statement a row or a column of it, read at once."""
     text = f"Let y be a new Seq of (Seq of Float).\nRepeat for i from 1 to {count}:\n    Push x to y.\n"
@@ -134,6 +142,7 @@ SHAPES: dict[str, Callable[[int], tuple[str, tuple[str, ...]]]] = {
     "pieces": pieces,
     "pushed": pushed,
     "rows": rows,
+    "chosen": chosen,
 }
 REFUSED: dict[str, Callable[[int], tuple[str, tuple[str, ...]]]] = {"refused": refused, "depending": depending}
 

@@ -117,6 +117,19 @@ PROGRAMS = {
     "under conditions": "Let y be n copies of 0.5.\n"
     + each("If item 1 of ids > {k}:\n    Set item {k} of y to item {l} of x.\n", 30)
     + each("If item 2 of ids > 9:\n    Set item {k} of y to 1.5.\nOtherwise:\n    Set item {l} of y to {k}.25.\n", 20),
+    "pushed and set under conditions": "Let y be a new Seq of Float.\nPush 0.5 to y.\n"
+    + each(
+        "If item 1 of ids > {k}:\n    Push {k}.5 to y.\n    Set item {k} of y to {k}.25.\n"
+        "Otherwise:\n    Push item {l} of x to y.\n    Set item {k} of y to item {k} of x * 2.0.\n",
+        25,
+    ),
+    "set under conditions, in one branch again": "Let y be n copies of 0.5.\n"
+    + each("Set item {k} of y to item {l} of x.\n", 30)
+    + "If item 1 of ids > 9:\n"
+    + each("    Set item {k} of y to {k}.25.\n", 20)
+    + "    Repeat for i from 3 to 35:\n        Set item i of y to item i of y * 2.0.\n"
+    + "Otherwise:\n"
+    + each("    Set item {l} of y to {k}.75.\n", 20),
     "loops pushed": "Let y be a new Seq of Float.\n"
     + each("Repeat for i from 1 to 3:\n    Push item (i + {k}) of x + {k}.5 to y.\nPush {k}.25 to y.\n", 30),
     "pushed and set": "Let y be a new Seq of Float.\n"

@@ -91,6 +91,10 @@ class Pieces(Sequence[Piece]):
     rank: int | None = None
     trees: dict[int, _Tree] = field(default_factory=dict[int, _Tree])
     loose: tuple[Entry, ...] = ()
+    before: Pieces | None = None
+    last: Entry | None = None
+    gone: Sequence[Entry] = ()
+    """Which these were made of, by what more and what less."""
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
@@ -158,7 +162,24 @@ class Pieces(Sequence[Piece]):
             rank,
             trees,
             loose,
+            self,
+            entry,
+            without,
         )
+
+    def since(self, older: Sequence[Piece]) -> tuple[list[Piece], bool] | None:
+        """What these have more than older ones that they were made of, and whether all of those are left; None if they
+        were not."""
+        if not isinstance(older, Pieces):
+            return None
+        at, added, gone = self, list[Entry](), set[Entry]()
+        while at is not older:
+            if at.before is None or at.last is None or at.next <= older.next:
+                return None
+            gone.update(at.gone)
+            added += [at.last] if at.last not in gone else []
+            at = at.before
+        return [e.piece for e in reversed(added)], all(e.age >= older.next for e in gone)
 
     def cover(self, dims: Sequence[int | None]) -> bool:
         """Whether these, which are disjoint and injective, write every element of `dims`."""

@@ -196,6 +196,10 @@ def _writes(tensor: Tensor, base: Tensor) -> list[Piece] | None:
     """The pieces written over `base` to get `tensor`, oldest first; None if it is not made so."""
     chain: list[Piece] = []
     while tensor is not base:
+        if isinstance(tensor, Made) and isinstance(base, Made) and tensor.base is base.base:
+            more = pieces_of(tensor).since(base.pieces)
+            if more is not None and not any(p.ordered for p in more[0]):
+                return [*more[0], *chain] if more[1] or base.base is None else None
         if not isinstance(tensor, Made) or tensor.base is None:
             return _difference(tensor, base, chain)
         if any(p.ordered for p in tensor.pieces):
