@@ -222,6 +222,8 @@ class Speller:
     emitter: Emitter
     names: Mapping[Sym, Affine]
     fold: Fold | None
+    spelled: dict[Node, Value] = field(default_factory=dict[Node, Value])
+    """What is shared is spelled once."""
 
     def form(self, node: Node) -> Affine:
         """A sum of box variables as an affine form."""
@@ -260,6 +262,12 @@ class Speller:
 
     def value(self, node: Node) -> Value:
         """An expression."""
+        found = self.spelled.get(node)
+        if found is None:
+            found = self.spelled[node] = self._value(node)
+        return found
+
+    def _value(self, node: Node) -> Value:
         match node:
             case Const():
                 return Num(node.value if node.kind == "float" else int(node.value), node.kind)
