@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lifting import Facts, graph_of, parse
 
-from spatial.ir.graph import Fn, Graph, Num, Piece
+from spatial.ir.graph import Fn, Graph, Num, Piece, Value
 from spatial.lift.algebra import exact
 from spatial.lift.algebra.fills import evaluate_fill, fill_values
 from spatial.logos.interpret import interpret
@@ -106,3 +106,23 @@ def test_whole_numbers_are_those_of_the_interpreter(fn: str, value: float) -> No
     want = interpret(parse(f"## Main\nLet y be {fn}(x).\n"), {"x": value}).variables["y"]
     piece = Piece((), (), (), Fn(fn, (Num(value, "float"),), "int"))
     assert fill_values(piece, ()).item() == want
+
+
+def test_what_a_fill_shares_is_spelled_once() -> None:
+    source = """## Main
+Let y be a new Seq of Float.
+Repeat for c from 0 to 3:
+    Let z be c / 5.0.
+    Repeat for step from 1 to 8:
+        Set z to z * z - z * 0.5 + c * 0.25.
+    Push z to y.
+"""
+    piece, _ = the_fill(graph_of(source, Facts({}, {})))
+    pending: list[Value] = [piece.value]
+    seen: dict[int, Value] = {}
+    while pending:
+        value = pending.pop()
+        if id(value) not in seen:
+            seen[id(value)] = value
+            pending += value.args if isinstance(value, Fn) else ()
+    assert len(seen) <= 60  # written out, more than 3 ** 8

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
-from spatial.lift.algebra.bounds import bounds
+from spatial.lift.algebra.bounds import bounds, is_affine
 from spatial.lift.algebra.values import Made, Node, Piece, Symbol, Tensor, free_of, joined_kind, one_kind
 
 _BITS = 4
@@ -80,7 +80,8 @@ def _put(block: _Block, depth: int, entry: Entry, present: bool) -> _Block:
 
 @dataclass(frozen=True, eq=False)
 class Pieces(Sequence[Piece]):
-    """Pieces by age, oldest first. `volume`: points of all boxes; `partial`: those that are guarded or ordered."""
+    """Pieces by age, oldest first. `volume`: points of all boxes; `partial`: those whose box does not tell what they
+    write, as they are guarded, ordered, or at run-time places."""
 
     number: int = 0
     volume: int = 0
@@ -229,7 +230,7 @@ def _entry(age: int, piece: Piece, dims: Sequence[int | None]) -> Entry:
 
 
 def _partial(piece: Piece) -> bool:
-    return bool(piece.guards) or piece.ordered
+    return bool(piece.guards) or piece.ordered or not all(map(is_affine, piece.pos))
 
 
 def _age(entry: Entry) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from spatial.lift.algebra.arith import floordiv
-from spatial.lift.algebra.bounds import Bounds, at_least_zero, bounds, guard_forms
+from spatial.lift.algebra.bounds import Bounds, at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.algebra.pieces import pieces_near
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import (
@@ -341,6 +341,8 @@ def covers(pieces: Sequence[Piece], dims: Sequence[int | None]) -> bool:
     """Whether disjoint injective pieces write every element of `dims`."""
     if any(d is None for d in dims) or any(p.guards or p.ordered for p in pieces):
         return False
+    if not all(is_affine(i) for p in pieces for i in p.pos):
+        return False  # at run-time places, which need not show that they are all places
     return sum(p.volume for p in pieces) == math.prod(d or 0 for d in dims)
 
 

@@ -12,6 +12,7 @@ from spatial.lift.algebra.arith import rebuild
 from spatial.lift.algebra.bounds import Bounds, add_bounds, bounds, is_affine
 from spatial.lift.algebra.folds import together
 from spatial.lift.algebra.rewrite import Mapper, Rebuild, Substitution
+from spatial.lift.algebra.solve import injective
 from spatial.lift.algebra.values import (
     Const,
     Fold,
@@ -84,7 +85,10 @@ class Hoister:
                 value = self.read(value.tensor, value.index, unit)  # a gather, already alone
             else:
                 value = self.value(value, box, unit)
-            pieces.append(Piece(p.vars, guards, pos, value, p.ordered))
+            made = Piece(p.vars, guards, pos, value, p.ordered)
+            if pos != p.pos and not p.ordered and not injective(made):  # looked up, places no longer show it: any order
+                made = Piece(p.vars, guards, pos, value, True)
+            pieces.append(made)
         unit.pieces = tuple(pieces)
         unit.belong()
 
