@@ -196,7 +196,7 @@ class Hoister:
             return node
         apart = add_bounds(bounds(linear(const, box)), bounds(linear(0, rest)))
         if not _among(apart, extent) and _among(bounds(node), extent):
-            return combine(integer(const), self.looked_up(linear(0, dict(terms)), unit))
+            return self.looked_up(node, unit)
         if len(rest) == 1:
             ((atom, c),) = rest.items()
             if isinstance(atom, Get) and all(is_affine(i) for i in atom.index):
