@@ -20,6 +20,7 @@ from spatial.lift.canonical.graph import canonical_graph
 from spatial.lift.context.changes import Changes
 from spatial.lift.context.facts import Facts
 from spatial.lift.context.machine import Machine
+from spatial.lift.context.spent import Exhausted
 from spatial.lift.context.state import NotLifted, Seq, WrongKind
 from spatial.lift.context.survey import Noted, Survey
 from spatial.lift.execution.execute import Executor
@@ -57,6 +58,8 @@ def lift(program: syntax.Program, facts: Facts, results: Sequence[str] | None = 
     except RecursionError:
         problem = NotLifted("an expression is nested too deep", "store parts of it in sequences", last_span(program))
         return refusal(program, (Noted(problem, last_span(program)),), None)
+    except Exhausted as found:
+        return refusal(program, (Noted(found.problem, found.problem.span or last_span(program)),), None)
     finally:
         sys.setrecursionlimit(limit)
         if collecting:
@@ -142,6 +145,9 @@ def _execute(
             value = executor.body((statement,), machine.globals)
             if value is not None:
                 break
+        except Exhausted as found:
+            found.problem.at(statement.span)
+            raise
         except NotLifted as problem:
             machine.undo(mark)
             if not problem.silent:

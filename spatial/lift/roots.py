@@ -77,6 +77,9 @@ def _no_result(machine: Machine, name: str, cell: Cell | None, program: syntax.P
             problem.binder = name
             return problem.at(cell.value.at or last_span(program))
         return NotLifted(cell.value.why, cell.value.mend, cell.span or last_span(program), "read", name)
+    if cell is not None:
+        why = f'the result "{name}" is a text, or nothing, and no tensor'
+        return NotLifted(why, "show the text, or give a number or a sequence of them", last_span(program), "read", name)
     known = [n for n, c in machine.globals.names.items() if isinstance(c.value, Seq | Node)]
     why = f'the result "{name}" is no top-level variable of Main'
     return NotLifted(why, nearest(name, known), last_span(program), "read")

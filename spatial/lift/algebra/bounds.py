@@ -39,6 +39,15 @@ _CHOOSING = ("select", "max", "min")
 _CHOSEN = 2
 """Selections, maxima and minima of one sum of which both sides are looked at."""
 
+_LOOKED = 64
+"""How often both sides are looked at for one question: a side may hold more of them, and so on."""
+
+
+class Memo(dict[object, Bounds]):
+    """The bounds found for one question, and how often both sides of a choice may still be looked at."""
+
+    looks = _LOOKED
+
 
 def add_bounds(a: Bounds, b: Bounds) -> Bounds:
     """Bounds of a sum."""
@@ -83,10 +92,10 @@ def _truncated(x: int, y: int) -> int:
 
 def bounds(node: Node) -> Bounds:
     """Proved least and greatest value of an integer."""
-    return _bounds(node, {})
+    return _bounds(node, Memo())
 
 
-def _bounds(node: Node, memo: dict[object, Bounds]) -> Bounds:
+def _bounds(node: Node, memo: Memo) -> Bounds:
     if node in memo:
         return memo[node]
     found = _find(node, memo)
@@ -94,7 +103,7 @@ def _bounds(node: Node, memo: dict[object, Bounds]) -> Bounds:
     return found
 
 
-def _find(node: Node, memo: dict[object, Bounds]) -> Bounds:
+def _find(node: Node, memo: Memo) -> Bounds:
     match node:
         case Sym():
             return (0, node.extent - 1) if node.extent is not None else ANY
@@ -104,7 +113,8 @@ def _find(node: Node, memo: dict[object, Bounds]) -> Bounds:
                 total = add_bounds(total, scale_bounds(_bounds(atom, memo), c))
             found = _remainders(node, total, memo)
             chosen = [a for a, _ in node.terms if isinstance(a, Op) and a.fn in _CHOOSING]
-            return _narrower(found, _either_side(node, chosen[0], memo)) if 0 < len(chosen) <= _CHOSEN else found
+            apart = _either_side(node, chosen[0], memo) if 0 < len(chosen) <= _CHOSEN else ANY
+            return _narrower(found, apart)
         case Get():
             return tensor_bounds(node.tensor, memo)
         case Fold():
@@ -117,9 +127,12 @@ def _find(node: Node, memo: dict[object, Bounds]) -> Bounds:
             return ANY
 
 
-def _either_side(node: Node, chosen: Op, memo: dict[object, Bounds]) -> Bounds:
+def _either_side(node: Node, chosen: Op, memo: Memo) -> Bounds:
     """Bounds of an integer in which a selection, a maximum or a minimum stands: those of either side in its place."""
     a, b = chosen.args[-2:]
+    if not memo.looks:
+        return join_bounds(_bounds(a, memo), _bounds(b, memo)) if node is chosen else ANY
+    memo.looks -= 1
     if chosen.fn == "select":
         condition, holds = chosen.args[0], True
     else:
@@ -130,7 +143,7 @@ def _either_side(node: Node, chosen: Op, memo: dict[object, Bounds]) -> Bounds:
     return join_bounds(first, _where(condition, not holds, combine(rest, b, c), memo))
 
 
-def _where(condition: Node, holds: bool, value: Node, memo: dict[object, Bounds]) -> Bounds:
+def _where(condition: Node, holds: bool, value: Node, memo: Memo) -> Bounds:
     """Bounds of an integer where a condition holds, or does not: it differs from what that proves by so much."""
     found = _bounds(value, memo)
     for form in _proved(condition, holds, memo):
@@ -148,7 +161,7 @@ def _narrower(a: Bounds, b: Bounds) -> Bounds:
     return low, high
 
 
-def _remainders(node: Lin, naive: Bounds, memo: dict[object, Bounds]) -> Bounds:
+def _remainders(node: Lin, naive: Bounds, memo: Memo) -> Bounds:
     """Tighter bounds where `k E - k m (E // m)` occurs: a remainder lies between 0 and m - 1."""
     found = naive
     for atom, c in node.terms:
@@ -164,7 +177,7 @@ def _remainders(node: Lin, naive: Bounds, memo: dict[object, Bounds]) -> Bounds:
     return found
 
 
-def tensor_bounds(tensor: Tensor, memo: dict[object, Bounds]) -> Bounds:
+def tensor_bounds(tensor: Tensor, memo: Memo) -> Bounds:
     """Proved bounds of every element of an integer tensor."""
     if tensor.kind != "int":
         return ANY
@@ -190,7 +203,7 @@ def tensor_bounds(tensor: Tensor, memo: dict[object, Bounds]) -> Bounds:
     return found
 
 
-def _fold(node: Fold, memo: dict[object, Bounds]) -> Bounds:
+def _fold(node: Fold, memo: Memo) -> Bounds:
     if node.arg is not None:
         return _bounds(node.arg, memo)
     inner = _bounds(node.value, memo)
@@ -239,11 +252,11 @@ def _op(fn: str, args: Sequence[Bounds]) -> Bounds:
 
 def guard_forms(guards: Iterable[Node]) -> list[Node]:
     """The integers that guards say are at least zero."""
-    memo: dict[object, Bounds] = {}
+    memo = Memo()
     return [form for g in guards for form in _proved(g, True, memo)]
 
 
-def _proved(condition: Node, holds: bool, memo: dict[object, Bounds]) -> list[Node]:
+def _proved(condition: Node, holds: bool, memo: Memo) -> list[Node]:
     """The integers that are at least zero where a condition holds, or where it does not."""
     match condition:
         case Op(fn="not", args=(inner,)):

@@ -27,6 +27,7 @@ _SECOND = (
     "write it as a maximum or minimum of terms of its own: the second largest is max(second, min(best, u)), set before "
     "best is"
 )
+_FLAG = "keep 0 and 1 in it instead of false and true, and compare it with 1: a maximum or minimum of these is none"
 _MOMENTS = (
     "keep a plain sum (of squares too, for a variance) and divide after the loop: a mean that every item corrects is a "
     "recurrence"
@@ -205,6 +206,8 @@ def _first_of(open_: Sequence[Carry], used: Set[Symbol]) -> str:
 
 def _mend(c: Closing, k: Carry, exit: Node) -> str:
     """What would lift in place of a recurrence."""
+    if exit.kind == "bool":
+        return _FLAG
     if c.running.keys() & exit.free:
         powers = any(isinstance(n, Op) and n.fn == "exp" for n in below(exit))
         return _RESCALE if powers else _SECOND

@@ -20,6 +20,7 @@ from spatial.lift.algebra.values import (
     combine,
     int_constant,
     integer,
+    parts,
     plus,
     real,
     truth,
@@ -42,6 +43,13 @@ _ARITHMETIC: dict[str, Callable[[Node, Node], Node]] = {
     "%": arith.rem,
     "**": lambda a, b: arith.power(a, b, False),
 }
+
+
+_PARTS = 4096
+"""Texts and values that one shown line may be put together of."""
+
+_BITS = 1023
+"""The length of Ints: longer ones have no Float beside them."""
 
 
 class Evaluator:
@@ -189,7 +197,10 @@ class Evaluator:
             return arith.both(left, right) if expr.op == "and" else arith.either(left, right)
         left, right = self.value(expr.left, scope), self.value(expr.right, scope)
         if expr.op in ("+", "++") and (isinstance(left, Text) or isinstance(right, Text)):
-            return Text((*_text(left), *_text(right)))
+            both = (*_text(left), *_text(right))
+            if len(both) > _PARTS:
+                raise NotLifted(f"a text of more than {_PARTS} parts is put together", "show it in several lines")
+            return Text(both)
         if expr.op == "+" and isinstance(left, Seq) and isinstance(right, Seq) and not self.is_number(left, right):
             return self.appended(left, right, expr.span)
         if expr.op == "*":
@@ -200,7 +211,7 @@ class Evaluator:
                     return self.repeated(one, other, expr.span, flat=True)
         a, b = self.m.scalar(left, expr.left.span), self.m.scalar(right, expr.right.span)
         if expr.op in _ARITHMETIC:
-            return _ARITHMETIC[expr.op](a, b)
+            return _held(_ARITHMETIC[expr.op](a, b))
         if expr.op in ("==", "!=", "<", "<=", ">", ">="):
             return arith.compare(expr.op, a, b)
         n, k = int_constant(a), int_constant(b)
@@ -296,7 +307,7 @@ class Evaluator:
             case "min" | "max":
                 return arith.extreme(name, self.number(args[0], scope), self.number(args[1], scope))
             case "pow":
-                return arith.power(self.number(args[0], scope), self.number(args[1], scope), True)
+                return _held(arith.power(self.number(args[0], scope), self.number(args[1], scope), True))
             case "abs" | "sqrt" | "floor" | "ceil" | "round":
                 return arith.function(name, self.number(args[0], scope))
             case _:
@@ -348,6 +359,13 @@ def _not_joined(a: Seq, b: Seq) -> tuple[str, str]:
     items = [" x ".join(map(str, v.dims[1:])) if v.dims and v.dims[1:] else "numbers" for v in (a, b)]
     said = " and ".join(i if i == "numbers" else f"rows of {i}" for i in items)
     return f"+ puts sequences one after the other, and these have items of different shape: {said}", mend
+
+
+def _held(number: Node) -> Node:
+    """A number, if it is no Int that grows without end."""
+    if number.kind == "int" and parts(number)[0].bit_length() > _BITS:
+        raise NotLifted(f"an Int of more than {_BITS} bits is computed", "compute with Floats: start from 1.0")
+    return number
 
 
 def _text(value: Value) -> tuple[str | Value, ...]:

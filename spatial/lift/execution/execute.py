@@ -15,6 +15,7 @@ from spatial.lift.algebra.arith import Undefined
 from spatial.lift.algebra.values import Made, Node, Piece, Sym, get
 from spatial.lift.context.expressions import Evaluator
 from spatial.lift.context.machine import Machine, Mark
+from spatial.lift.context.spent import Spent
 from spatial.lift.context.state import (
     Cell,
     Nothing,
@@ -44,6 +45,7 @@ class Executor:
     def __init__(self, machine: Machine) -> None:
         self.m = machine
         self.eval = Evaluator(machine, self.call)
+        self.spent = Spent.of(machine.program)
 
     # -- bodies
 
@@ -58,6 +60,7 @@ class Executor:
 
     def plainly(self, statement: syntax.Stmt, rest: Sequence[syntax.Stmt], scope: Scope) -> tuple[bool, Value | None]:
         """Runs one statement; whether the body is done, and the value it returns. A refusal gets its place."""
+        self.spent.one()
         try:
             if isinstance(statement, syntax.If):
                 return self.branch(statement, rest, scope)

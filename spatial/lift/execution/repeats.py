@@ -74,6 +74,18 @@ def run_while(ex: Runner, s: syntax.While, scope: Scope) -> None:
     """A `While` whose condition compares counters that every iteration moves by constants."""
     going, body = leading_breaks(s.body)
     found = trips(ex, [s.condition, *going], body, scope, {})
+    if found is None and _never_ends(s):
+        raise NotLifted(
+            "this loop never ends: its condition always holds, and nothing in it leaves it",
+            "give it a condition that fails, or a Break at the top of its body",
+            s.span,
+        )
+    if found is None and isinstance(s.condition, syntax.BoolLiteral) and not going:
+        raise NotLifted(
+            "this loop ends by a test that stands after other statements of its body",
+            "put the test first: `If i > n: Break.` at the top, or `While i is at most n`",
+            s.span,
+        )
     if found is None:
         raise NotLifted(
             "how often this While runs depends on values that are computed",
@@ -81,6 +93,12 @@ def run_while(ex: Runner, s: syntax.While, scope: Scope) -> None:
             s.span,
         )
     _run(ex, Loop("", found, None, None, body, s.span), scope)
+
+
+def _never_ends(s: syntax.While) -> bool:
+    """Whether nothing would end a loop: it always goes on, and no statement of it leaves it."""
+    leaves = any(isinstance(inner, syntax.Break | syntax.Return) for inner in syntax.statements(tuple(s.body)))
+    return isinstance(s.condition, syntax.BoolLiteral) and bool(s.condition.value) and not leaves
 
 
 def _ended(ex: Runner, loop: Loop, scope: Scope) -> Loop:
