@@ -95,7 +95,11 @@ def state_spans(
     """For each state of `stage` the values its cells take at any time, or why they may leave its format."""
     known = [_initial(s) for s in stage.states]
     longest = max((updates(body, stage, s) for s in stage.states), default=0)
-    for _ in range(min(longest, MOST_ROUNDS) + 1):
+    # Where states read each other, a value may have come through more updates than any one of them has.
+    followed = longest if all(_is_alone(s, n) for n, s in enumerate(stage.states)) else MOST_ROUNDS + 1
+    for turn in range(MOST_ROUNDS + 1):
+        if turn == followed:
+            return list(known)
         scopes = [
             Scope(stage, queues, flows, tuple(known), coordinates(body, stage, s.at), _format(stage, target))
             for s in stage.states
@@ -108,8 +112,6 @@ def state_spans(
         if grown == known:
             return list(known)
         known = grown
-    if longest <= MOST_ROUNDS:
-        return list(known)
     return [
         k if not is_int(s.prec) and k == ANY_FLOAT else _endless(s, k) for s, k in zip(stage.states, known, strict=True)
     ]
@@ -150,6 +152,10 @@ def _updated(body: Body, stage: Stage, n: int, scope: Scope) -> Span | str:
     words = f"after {times} updates state {state.name}"
     found = _held(found, state.prec, words)
     return found if isinstance(found, str) or stage.kind == "matmul" else _held(found, scope.int_format, words)
+
+
+def _is_alone(state: State, number: int) -> bool:
+    return not any(isinstance(e, Cell) and e.state != number for e in walk(state.update))
 
 
 def _reads(expr: Expr, state: int) -> bool:

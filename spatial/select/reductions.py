@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from spatial.graph.ranges import range_of_value
 from spatial.ir.affine import Affine
 from spatial.ir.body import Cell, Coord, Expr, InPort, Lanes, Op, OutPort, Page, State
 from spatial.ir.graph import Acc, Fn, Num, Read, Reduction, Statement, Value, Var
@@ -17,7 +18,7 @@ from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of
 from spatial.select.spine import emit_spine
-from spatial.select.values import Speller, within
+from spatial.select.values import MANY, Speller, within
 from spatial.select.views import divisor_tile
 from spatial.target import Target
 
@@ -132,8 +133,9 @@ def kind_of_value(value: Value, stored: dict[int, Stored]) -> str:
             return "float"
 
 
-def identity(e: Emitter, op: str, kind: str, value: Value) -> float | int:
-    """A value that leaves a reduction of terms `value` as it is; an integer extremum starts beyond all its terms."""
+def identity(e: Emitter, placed: Placed, acc: Reduction, op: str, kind: str) -> float | int:
+    """A value that leaves a reduction as it is: an integer extremum starts beyond all its terms, and no nearer than
+    where it is to start, which stands where no term takes part."""
     if op == "sum":
         return 0.0 if kind == "float" else 0
     if op == "product":
@@ -142,9 +144,15 @@ def identity(e: Emitter, op: str, kind: str, value: Value) -> float | int:
         return float("-inf") if op == "max" else float("inf")
     least, most = int_range(e.target.vector.int)
     least, most = max(least, -LARGEST), min(most, LARGEST)
-    if isinstance(value, Read) and (known := e.tensors[value.tensor].range) is not None:
-        least, most = max(least, known[0] - 1), min(most, known[1] + 1)
-    return least if op == "max" else most
+    ranges = {n: t.range for n, t in e.tensors.items() if t.is_int and t.range is not None}
+    known = ranges.get(acc.value.tensor) if isinstance(acc.value, Read) else None
+    if known is None:
+        return least if op == "max" else most
+    low, high = known[0] - 1, known[1] + 1
+    if acc.init is not None:
+        start = range_of_value(acc.init, placed.piece, ranges, MANY) or (least, most)
+        low, high = min(low, start[0]), max(high, start[1])
+    return max(least, low) if op == "max" else min(most, high)
 
 
 LARGEST = (1 << 62) - 1
@@ -182,7 +190,7 @@ def emit_fold(
 ) -> tuple[str, tuple[int, int]]:
     """A reduction of one stream into one accumulator page; gives the queue of the folded pages and their shape."""
     kind = kind_of_value(acc.value, dict(e.tensors))
-    off = identity(e, acc.op, kind, acc.value)
+    off = identity(e, placed, acc, acc.op, kind)
     queue, depth = terms(e, placed, acc, acc.value, off, kind, inside)
     form = e.page_of(queue).prec
     page = (e.nest.row.tile, e.nest.col.tile)
@@ -213,7 +221,7 @@ def emit_arg(
     """An arg-max or arg-min: two accumulators, the best value and its argument, updated together, folded together."""
     kind = kind_of_value(acc.value, dict(e.tensors))
     least = acc.op.startswith("argmin")
-    off = identity(e, "min" if least else "max", kind, acc.value)
+    off = identity(e, placed, acc, "min" if least else "max", kind)
     form = e.target.vector.float if kind == "float" else e.target.vector.int
     if not isinstance(acc.arg, Var) or not ascends(placed, placed.form(acc.arg.value)):
         raise Misfit("an arg-max of something other than a position", "its ties are decided by position")

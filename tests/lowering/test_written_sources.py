@@ -40,6 +40,29 @@ Repeat for i from 1 to n:
         compiled(source, REFERENCE)
 
 
+EXTREMA = """# sizes n = 6
+# table q: Int [n] -9 .. 9
+# table p: Int [n] 2 .. 9
+# table count: Int [1] 0 .. n
+# results top, least, all
+## Main
+Let top be -50.
+Let least be 70.
+Let all be 7.
+Repeat for i from 1 to count[1]:
+    Set top to max(top, q[i]).
+    Set least to min(least, q[i]).
+    Set all to all * p[i].
+"""
+
+
+@pytest.mark.parametrize("target", (REFERENCE, TF32), ids=lambda t: t.name)
+@pytest.mark.parametrize("count", (0, 1, 6))
+def test_a_reduction_of_no_terms_is_where_it_starts(count: int, target: Target):
+    (source,) = sources("extrema", EXTREMA)
+    hold(compiled(source, target), 1, {"count": np.array([count])})
+
+
 def spoilt(work: Lowered, name: str, axis: int, last: int) -> Array:
     """The drawn table with what lies past `last` along an axis no number, or none that is finite."""
     values = np.moveaxis(tables_of(work.case)[name].copy(), axis, 0)
