@@ -4,7 +4,8 @@ The rule for places. A direct access (no run-time index) may lie anywhere: lanes
 on load and not stored, by definition and by constants known to the mover, so that ragged edges, and pages of a block
 that lie wholly beyond an edge, touch nothing. A run-time index is not known to the mover, so the base of an indexed
 access must lie inside the extent on the index's axis in every turn that is not idle, and only lanes may overhang; the
-proof is the interval of element [0, 0] of the index's queue. Idle turns touch nothing.
+proof is the interval of element [0, 0] of the index's queue. Idle turns touch nothing, so that where each turn's index is
+loaded in that turn, on that site, what an idle turn loads is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from spatial.check.coords import coordinates, page_ranges, sites_of, turns_of
 from spatial.check.cover import Box
 from spatial.check.expression_spans import Flow
+from spatial.check.queues import ends_of
+from spatial.check.spans import Span, is_int, stored
 from spatial.check.stage_parts import access_of, moved_port
 from spatial.check.verdict import Log
 from spatial.ir.body import Body, Operand, Stage
@@ -39,6 +42,14 @@ def plane_extent(operand: Operand, plane: str) -> tuple[int, int, int]:
     """Slices, rows and columns of a plane of an operand."""
     slices, rows, cols = operand.extent
     return (slices, rows // Q8_BLOCK, cols) if plane == "scales" else (slices, rows, cols)
+
+
+def operand_span(operand: Operand, plane: str) -> Span:
+    """What the elements of an operand's plane are said to hold."""
+    prec = {"values": "i8", "scales": "f16"}[plane] if operand.layout == "q8_0" else operand.prec
+    if is_int(prec) and operand.range is not None:
+        return Span("int", *operand.range)
+    return stored(prec)
 
 
 def reach_of(body: Body, stage: Stage) -> Reach:
@@ -69,10 +80,30 @@ def indexed(body: Body, stage: Stage, flows: Mapping[str, Flow]) -> tuple[int, i
     index = access.index
     if index is None:
         return 0, 0
-    first = flows[stage.ins[index.port].queue].first
+    first = _in_its_turn(body, stage, index.port) or flows[stage.ins[index.port].queue].first
     low, high = reach_of(body, stage).base[index.axis]
     steps = (index.scale * int(first.low), index.scale * int(first.high))
     return low + min(steps), high + max(steps)
+
+
+def _in_its_turn(body: Body, stage: Stage, port: int) -> Span | None:
+    """What element [0, 0] of an index's pages holds in turns that are not idle, where each is loaded in its own turn.
+
+    A queue that both its ends move in every turn is balanced in each: what a turn pops was pushed in it.
+    """
+    taken = stage.ins[port]
+    producers = ends_of(body)[taken.queue].producers
+    if taken.depth < 0 or len(producers) != 1:
+        return None
+    source = body.stages[producers[0][0]]
+    if source.kind != "load" or source.outs[0].depth < 0:
+        return None
+    access = access_of(source)
+    operand = body.operand(access.operand)
+    extents = zip(reach_of(body, source).base, plane_extent(operand, access.plane), strict=True)
+    if access.index is not None or any(low < 0 or high >= n for (low, high), n in extents):
+        return None
+    return operand_span(operand, access.plane)
 
 
 def check_operands(body: Body, place: str, log: Log) -> bool:

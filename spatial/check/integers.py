@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from spatial.check.accesses import plane_extent, reach_of
+from spatial.check.accesses import operand_span, plane_extent, reach_of
 from spatial.check.coords import coordinates, page_ranges
 from spatial.check.expression_spans import Flow, Scope, span_of, state_spans
 from spatial.check.queues import ends_of
@@ -20,7 +20,7 @@ from spatial.check.spans import Span, hull, is_int, rounded, stored, with_zero, 
 from spatial.check.stage_parts import access_of, moved_port
 from spatial.check.verdict import Log, Spot
 from spatial.errors import Bug
-from spatial.ir.body import Body, Operand, OutPort, Stage
+from spatial.ir.body import Body, OutPort, Stage
 from spatial.numerics import int_range
 from spatial.target import Target
 
@@ -56,14 +56,6 @@ def check_integers(body: Body, target: Target, place: str, log: Log) -> Values:
                 partial[port.queue] = Flow(hull(known.lanes, flow.lanes), hull(known.first, flow.first))
             rest.remove(s)
     return Values(flows | {n: f for n, f in partial.items() if n not in flows}, _stores(body, flows, place, log))
-
-
-def operand_span(operand: Operand, plane: str) -> Span:
-    """What the elements of an operand's plane are said to hold."""
-    prec = {"values": "i8", "scales": "f16"}[plane] if operand.layout == "q8_0" else operand.prec
-    if is_int(prec) and operand.range is not None:
-        return Span("int", *operand.range)
-    return stored(prec)
 
 
 def _pushed(body: Body, stage: Stage, flows: Mapping[str, Flow], target: Target, at: Spot) -> list[Flow]:
