@@ -27,8 +27,9 @@ from spatial.select.handing import held_ranges, held_to
 from spatial.select.layouts import TableLayout, store_all
 from spatial.select.parts import parts_of, share
 from spatial.select.pieces import Stored
+from spatial.select.places import outside, unbound
 from spatial.select.section import select
-from spatial.select.staging import Staged, rejoined, staged
+from spatial.select.staging import Staged, remade, staged
 from spatial.target import Target
 
 Lookup = Callable[[Body], Body | None]
@@ -139,6 +140,10 @@ class Lowering:
             templates = self.templates(parts)
             kind = templates[0].kind if len(parts) == 1 else "parts"
             parts, templates, narrowed = self.ranged(statement, parts, templates)
+            for template, body in zip(templates, narrowed, strict=True):
+                astray = outside(body) or unbound(template, self.stored, times)
+                if astray is not None:
+                    raise astray
             sites = self.target if len(parts) == 1 else share(self.target, len(parts))
             bodies = [self.lowered(b, sites) for b in narrowed]
         except (Refused, Unsupported) as e:
@@ -208,7 +213,8 @@ class Lowering:
         """The templates of all parts with what they are together proved to store into an integer tensor declared, for
         them and later sections."""
         stored = self.stored[statement.out]
-        if statement.over is not None and statement.out not in self.kept:
+        placed = any(at.via is not None for p in statement.pieces for at in p.pos)
+        if (statement.over is not None or placed) and statement.out not in self.kept:
             raise Refused(
                 "a tensor that is no state is written in part, at places that follow none of its axes",
                 "what a program makes is stored whole, so each element asks whether it was written",
@@ -320,7 +326,8 @@ def lower(
 
 
 def _staged(graph: g.Graph, tables: Mapping[str, TableLayout], target: Target) -> tuple[Staged, dict[int, Stored]]:
-    """The graph as sections can run it, and its layouts: parts that do not fit beside each other are joined first."""
+    """The graph as sections can run it, and its layouts: parts that do not fit beside each other are joined first, and
+    places that may lie outside are held inside."""
     put = staged(graph)
     while True:
         stored = store_all(put.graph, tables, target)
@@ -334,7 +341,14 @@ def _staged(graph: g.Graph, tables: Mapping[str, TableLayout], target: Target) -
                 return True
             return False
 
-        other = rejoined(put, unfit)
+        def astray(statement: g.Statement, stored: dict[int, Stored] = stored) -> bool:
+            try:
+                bodies = [select(p, stored, target).body for p in parts_of(statement, stored, target)]
+            except Refused:
+                return False
+            return any(outside(b) is not None for b in bodies)
+
+        other = remade(put, unfit, astray)
         if other is None:
             return put, stored
         put = other

@@ -4,8 +4,8 @@ The rule for places. A direct access (no run-time index) may lie anywhere: lanes
 on load and not stored, by definition and by constants known to the mover, so that ragged edges, and pages of a block
 that lie wholly beyond an edge, touch nothing. A run-time index is not known to the mover, so the base of an indexed
 access must lie inside the extent on the index's axis in every turn that is not idle, and only lanes may overhang; the
-proof is the interval of element [0, 0] of the index's queue. Idle turns touch nothing, so that where each turn's index is
-loaded in that turn, on that site, what an idle turn loads is left out.
+proof is the interval of element [0, 0] of the index's queue. Idle turns touch nothing, so that where each turn's index
+is loaded in that turn, on that site, what an idle turn loads is left out.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@
     maps        templates of maps: gathers, elementwise, interleaved pieces (rotary), writes into state
     reductions  templates of row reductions and arg-max
     products    templates of products, plain and over Q8_0 planes
+    places      places that only a run knows, held inside their table or refused
     section     which template a statement gets; what refuses
     handing     what blocks carry, in memory of the program's own
-    staging     statements in an order, and with the copies, in which no section loads what it stores
 
 Expects a lifted graph and the layouts agreed; knows no plan, no site and no file. A template runs on one site, one
 item a page of the result; the passes do the rest.

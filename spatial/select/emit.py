@@ -29,7 +29,7 @@ from spatial.ir.body import (
     State,
 )
 from spatial.ir.graph import Read
-from spatial.numerics import Q8_BLOCK
+from spatial.numerics import Q8_BLOCK, int_range
 from spatial.select.lanes import Lane, PageRead, Places, page_read
 from spatial.select.pieces import Stored
 from spatial.target import Target
@@ -166,16 +166,14 @@ class Emitter:
         first, slices = Affine(), self.tensors[tensor].view.shape[0]
         if turn:
             low, high = slice_.bounds(self.nest.ranges())
+            if s.via is not None:
+                via = self.tensors[s.via.tensor]
+                steps = [s.scale * v for v in via.range or int_range(via.prec)]
+                low, high = low + min(steps), high + max(steps)
             start = low // turn * turn if turn > 0 else low
             # All that an iteration advances by, where that never passes the end: on a diagonal, the last one's would.
-            even = turn > 0 and slices % turn == 0
-            slices = turn if even and high < start + turn else high - start + 1
-            if s.via is not None and (not even or start):
-                raise Misfit(
-                    "a run-time index is added to the number of a block's iteration",
-                    "one body serves all iterations, each over its own part of the tensor",
-                    "let each iteration have whole slices, from the first on",
-                )
+            even = turn > 0 and slices % turn == 0 and high < start + turn
+            slices = turn if even else high - start + 1
             first, slice_ = Affine.of(start, {"b": turn}), slice_ - start
         return (slice_, self.nest.form(r.base), self.nest.form(c.base) - offset), (first, slices)
 

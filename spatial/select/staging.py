@@ -33,6 +33,7 @@ from spatial.ir.graph import (
 )
 from spatial.select.handing import Owner, handed
 from spatial.select.pieces import piece_reads
+from spatial.select.places import drawn_in, may_stray
 from spatial.select.temporaries import Temporaries
 from spatial.select.whole import whole
 
@@ -86,10 +87,14 @@ def staged(graph: Graph) -> Staged:
     return Staged(made, tuple(i.owners for i in done), _kept(made))
 
 
-def rejoined(put: Staged, unfit: Callable[[Statement], bool]) -> Staged | None:
-    """The graph with the statements whose parts cannot be sections side by side made otherwise; None if none is left.
+Judge = Callable[[Statement], bool]
 
-    Parts written over state follow each other; others become one statement over the whole tensor.
+
+def remade(put: Staged, unfit: Judge, outside: Judge) -> Staged | None:
+    """The graph with the statements that cannot be sections made otherwise; None if none is left.
+
+    `unfit`: parts do not fit side by side; those written over state follow each other, others become one statement
+    over the whole tensor. `outside`: a place may lie outside its table; that of a guarded write is held inside.
     """
     work = Temporaries(list(put.graph.tensors))
     items: list[_Item] = []
@@ -99,6 +104,8 @@ def rejoined(put: Staged, unfit: Callable[[Statement], bool]) -> Staged | None:
         inner: list[_Item] = []
         for statement, owner in zip(body, owners, strict=True):
             made = _joined(work, statement, put.kept) if unfit(statement) else None
+            if made is None and may_stray(statement, work) and outside(statement):
+                made = drawn_in(statement, work)
             changed = changed or made is not None
             inner += [_item(s, (owner,)) for s in made or [statement]]
         items += [_of_body(node, inner)] if isinstance(node, Block) else inner
@@ -137,9 +144,13 @@ def _settled(work: Temporaries, statement: Statement, kept: frozenset[int]) -> l
             replace(p, red=(), value=work.held(p, p.value, kind), accs=()) if p.accs else p for p in statement.pieces
         )
         statement = replace(statement, pieces=tuple(pieces))
-    if statement.over is not None and statement.out not in kept:
+    if statement.out not in kept and (statement.over is not None or _is_placed_by_run(statement)):
         statement = whole(statement, work) or statement
     return [*work.taken(), statement]
+
+
+def _is_placed_by_run(statement: Statement) -> bool:
+    return any(at.via is not None for p in statement.pieces for at in p.pos)
 
 
 def _joined(work: Temporaries, statement: Statement, kept: frozenset[int]) -> list[Statement] | None:
@@ -218,7 +229,11 @@ def _apart(work: Temporaries, item: _Item) -> list[_Item]:
             work.held_truth(piece, g) if any(r.tensor in both for r in piece_reads(Piece((), (), (), g))) else g
             for g in piece.guards
         )
-        pieces.append(Piece(piece.par, (), piece.pos, value, (), guards))
+        pos = (
+            replace(at, via=work.held(piece, at.via, "int")) if at.via is not None and at.via.tensor in both else at
+            for at in piece.pos
+        )
+        pieces.append(Piece(piece.par, (), tuple(pos), value, (), guards))
     made = [*work.taken(), Statement(statement.out, tuple(pieces), statement.over)]
     return [_item(s, item.owners) for s in made]
 
