@@ -213,8 +213,7 @@ class Lowering:
         """The templates of all parts with what they are together proved to store into an integer tensor declared, for
         them and later sections."""
         stored = self.stored[statement.out]
-        placed = any(at.via is not None for p in statement.pieces for at in p.pos)
-        if (statement.over is not None or placed) and statement.out not in self.kept:
+        if statement.over is not None and statement.out not in self.kept:
             raise Refused(
                 "a tensor that is no state is written in part, at places that follow none of its axes",
                 "what a program makes is stored whole, so each element asks whether it was written",

@@ -144,13 +144,9 @@ def _settled(work: Temporaries, statement: Statement, kept: frozenset[int]) -> l
             replace(p, red=(), value=work.held(p, p.value, kind), accs=()) if p.accs else p for p in statement.pieces
         )
         statement = replace(statement, pieces=tuple(pieces))
-    if statement.out not in kept and (statement.over is not None or _is_placed_by_run(statement)):
+    if statement.over is not None and statement.out not in kept:
         statement = whole(statement, work) or statement
     return [*work.taken(), statement]
-
-
-def _is_placed_by_run(statement: Statement) -> bool:
-    return any(at.via is not None for p in statement.pieces for at in p.pos)
 
 
 def _joined(work: Temporaries, statement: Statement, kept: frozenset[int]) -> list[Statement] | None:

@@ -145,11 +145,13 @@ def selected(unit: Unit, read: Read) -> None:
 
 
 def filled(units: Units, live: Sequence[Unit]) -> list[Unit]:
-    """Zeros below statements that make a part of their tensor only, since nobody reads the rest; the fills made."""
+    """Zeros below statements that make a part of their tensor only, since nobody reads the rest, or make all of it at
+    places that a table gives, of which no reader need know that they are all; the fills made."""
     made: list[Unit] = []
     for unit in live:
         plain = unit.base is None and unit.pieces and not any(p.guards or p.ordered for p in unit.pieces)
-        if plain and sum(p.volume for p in unit.pieces) < prod(unit.shape):
+        given = any(not isinstance(a, Sym) for p in unit.pieces for i in p.pos for a, _ in parts(i)[1])
+        if plain and (given or sum(p.volume for p in unit.pieces) < prod(unit.shape)):
             below = units.new(unit.name, unit.shape, unit.kind, unit.order, unit.origin)
             vars = tuple(Sym("k", d) for d in unit.shape)
             below.pieces = (Piece(vars, (), vars, real(0.0) if unit.kind == "float" else integer(0)),)
