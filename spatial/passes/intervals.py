@@ -89,11 +89,28 @@ def _compute(proof: Proof, stage: Stage) -> None:
         queue = proof.body.queue(port.queue)
         if port.value is None:
             continue
+        _conversions(proof, stage, port.value, cells, width)
         if is_float(queue.prec):
             proof.floats[queue.name] = rounded(_float_bounds(proof, stage, port.value, cells, width), queue.prec)
             continue
         interval = _interval(proof, stage, port.value, cells, width)
         proof.queues[queue.name] = proof.fits(interval, queue.prec, f"what {stage.name} pushes to {queue.name}")
+
+
+def _conversions(proof: Proof, stage: Stage, value: Expr, cells: dict[int, Interval], width: str) -> None:
+    """Holds every float that becomes an integer to its bounds, also where a float or a truth is made of it."""
+    match value:
+        case Op():
+            for arg in value.args:
+                _conversions(proof, stage, arg, cells, width)
+        case Convert():
+            if not is_float(value.prec):
+                _converted(proof, stage, value, cells, width)
+            _conversions(proof, stage, value.arg, cells, width)
+        case Lanes():
+            _conversions(proof, stage, value.arg, cells, width)
+        case _:
+            return
 
 
 def _accumulate(proof: Proof, stage: Stage, number: int, cells: dict[int, Interval], width: str) -> Interval:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from spatial.graph.ranges import range_of_value, remainder
 from spatial.ir.affine import Affine
 from spatial.ir.body import Convert, Coord, Expr, Op
 from spatial.ir.graph import Acc, Fn, Num, Read, Statement, Value, Var
+from spatial.numerics import round_to
 from spatial.select.emit import Emitter, Misfit, Ports, constant
 from spatial.select.lanes import Lane
 from spatial.select.pieces import Placed, Stored
@@ -26,10 +29,65 @@ SAME = frozenset(
 """Operations that are called the same in graphs and in sections."""
 DIVISIONS = frozenset(("truncdiv", "floordiv", "rem"))
 """Operations of integers that have no value where the second is zero."""
+ROUNDINGS = ("floor", "ceil", "round")
+"""Operations that make an integer of a float."""
 SHORT = 8
 """Whole exponents up to which a power is reasonably written out as a product."""
 MANY = 1 << 31
 """More instances than any block has."""
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """A rounding to an integer, `value`, held between two integers."""
+
+    value: Fn
+    low: int
+    high: int
+
+
+def clamp_of(value: Fn) -> Clamp | None:
+    """What `min` and `max` with constants, in any order, make of a rounding to an integer; None if not bounded both
+    ways."""
+    chain: list[tuple[str, int]] = []
+    at: Value = value
+    while isinstance(at, Fn) and at.fn in ("min", "max") and at.kind == "int":
+        match at.args:
+            case (Num(n), inner) | (inner, Num(n)):
+                chain.append((at.fn, int(n)))
+                at = inner
+            case _:
+                return None
+    if not isinstance(at, Fn) or at.fn not in ROUNDINGS:
+        return None
+    low, high = None, None
+    for fn, n in reversed(chain):
+        if fn == "min":
+            low, high = (None if low is None else min(low, n)), (n if high is None else min(high, n))
+        else:
+            low, high = (n if low is None else max(low, n)), (None if high is None else max(high, n))
+    return None if low is None or high is None else Clamp(at, low, high)
+
+
+def ends_of(value: Value) -> tuple[bool, bool]:
+    """Whether a float is bounded below, and above, by constants; what is bounded so is a number."""
+    match value:
+        case Num() | Fn("float"):
+            return True, True
+        case Fn("min" | "max" as fn, args):
+            (low, high), (below, above) = (ends_of(a) for a in args)
+            return (low and below, high or above) if fn == "min" else (low or below, high and above)
+        case Fn("select", (_, a, b)):
+            (low, high), (below, above) = ends_of(a), ends_of(b)
+            return low and below, high and above
+        case Fn("neg", (a,)):
+            low, high = ends_of(a)
+            return high, low
+        case Fn("abs" | "sin" | "cos" | "tanh" | "erf", (a,)):
+            known = all(ends_of(a))
+            return known, known
+        case _:
+            return False, False
 
 
 @dataclass
@@ -59,8 +117,11 @@ class Speller:
 
     def function(self, value: Fn) -> Expr:
         """The expression of an operation."""
-        if value.fn in ("floor", "ceil", "round"):
+        if value.fn in ROUNDINGS:
             return Convert(self.emitter.target.vector.int, Op(value.fn, (self.spell(value.args[0]),)))
+        held = clamp_of(value)
+        if held is not None and (bounded := self.rounded_within(held)) is not None:
+            return bounded
         if value.fn == "float":
             return Convert(self.emitter.target.vector.float, self.spell(value.args[0]))
         if value.fn == "floordiv" and value.kind == "float":
@@ -77,6 +138,22 @@ class Speller:
         if value.fn in DIVISIONS:
             args[1] = self.divisor(value.args[1], args[1])
         return Op(value.fn, tuple(args))
+
+    def rounded_within(self, held: Clamp) -> Expr | None:
+        """A rounded float that is held between integers, as what is held first, then rounded: rounding keeps the order
+        of its operands and the integers as they are. A float that is no number is rounded to zero.
+
+        None where the float is bounded already, and where the bounds are no floats.
+        """
+        value = held.value.args[0]
+        vector = self.emitter.target.vector
+        limits = round_to(vector.float, np.array([held.low, held.high], dtype=np.float64))
+        if all(ends_of(value)) or [int(n) for n in limits] != [held.low, held.high]:
+            return None
+        inner = self.spell(value)
+        number = Op("select", (Op("eq", (inner, inner)), inner, constant(0.0, "float")))
+        above = Op("max", (number, constant(float(held.low), "float")))
+        return Convert(vector.int, Op(held.value.fn, (Op("min", (above, constant(float(held.high), "float"))),)))
 
     def divisor(self, value: Value, spelled: Expr) -> Expr:
         """An integer divisor that is zero in no lane: not where pages overhang, nor where no result is meant."""

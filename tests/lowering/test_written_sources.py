@@ -63,6 +63,42 @@ def test_a_reduction_of_no_terms_is_where_it_starts(count: int, target: Target):
     hold(compiled(source, target), 1, {"count": np.array([count])})
 
 
+CLAMPED = """# sizes n = 12
+# table x: Float [n]
+# results y, z
+## Main
+Let y be a new Seq of Int.
+Repeat for i from 1 to n:
+    Push max(2, min(7, round(x[i]))) to y.
+Let z be a new Seq of Float.
+Repeat for i from 1 to n:
+    Push min(4, max(-3, floor(x[i]))) * 0.5 to z.
+"""
+
+
+@pytest.mark.parametrize("target", (REFERENCE, TF32), ids=lambda t: t.name)
+def test_what_is_no_number_rounds_to_zero_and_what_is_endless_to_its_bound(target: Target):
+    (source,) = sources("clamped", CLAMPED)
+    x = [np.nan, np.inf, -np.inf, 2.5, -2.5, 6.5, -0.5, 7.4, 3.0e38, -3.0e38, 1.0e19, -0.0]
+    hold(compiled(source, target), 1, {"x": np.array(x, np.float32)})
+
+
+@pytest.mark.parametrize(
+    "value",
+    (
+        "round(x[i]) * 0.5",
+        "max(0, round(x[i])) * 0.5",
+        "max(-20000001, min(20000001, round(x[i]))) * 0.5",
+        "min(max(round(x[i]), k[i]), 9) * 0.5",
+    ),
+)
+def test_a_rounding_that_no_constants_bound_is_refused(value: str):
+    text = "# sizes n = 6\n# table x: Float [n]\n# table k: Int [n] 0 .. 5\n## Main\nLet y be a new Seq of Float.\n"
+    (source,) = sources("rounding", f"{text}Repeat for i from 1 to n:\n    Push {value} to y.\n")
+    with pytest.raises(Refused, match="a float that is not proved bounded becomes an integer"):
+        compiled(source, REFERENCE)
+
+
 def spoilt(work: Lowered, name: str, axis: int, last: int) -> Array:
     """The drawn table with what lies past `last` along an axis no number, or none that is finite."""
     values = np.moveaxis(tables_of(work.case)[name].copy(), axis, 0)

@@ -31,6 +31,7 @@ from spatial.lift.algebra.values import (
     scale,
 )
 from spatial.lift.algebra.walk import children
+from spatial.lift.canonical.closed import is_fill
 from spatial.lift.canonical.inside import inside
 from spatial.lift.canonical.order import depends, visited
 from spatial.lift.canonical.units import Unit, Units
@@ -146,11 +147,11 @@ def selected(unit: Unit, read: Read) -> None:
 
 def filled(units: Units, live: Sequence[Unit]) -> list[Unit]:
     """Zeros below statements that make a part of their tensor only, since nobody reads the rest, or make all of it at
-    places that a table gives, of which no reader need know that they are all; the fills made."""
+    places that a constant table gives, of which no reader need know that they are all; the fills made."""
     made: list[Unit] = []
     for unit in live:
         plain = unit.base is None and unit.pieces and not any(p.guards or p.ordered for p in unit.pieces)
-        given = any(not isinstance(a, Sym) for p in unit.pieces for i in p.pos for a, _ in parts(i)[1])
+        given = any(_of_table(a) for p in unit.pieces for i in p.pos for a, _ in parts(i)[1])
         if plain and (given or sum(p.volume for p in unit.pieces) < prod(unit.shape)):
             below = units.new(unit.name, unit.shape, unit.kind, unit.order, unit.origin)
             vars = tuple(Sym("k", d) for d in unit.shape)
@@ -159,6 +160,10 @@ def filled(units: Units, live: Sequence[Unit]) -> list[Unit]:
             unit.base = below
             made.append(below)
     return made
+
+
+def _of_table(index: Node) -> bool:
+    return isinstance(index, Get) and isinstance(index.tensor, Unit) and is_fill(index.tensor)
 
 
 def _in_place(base: Tensor) -> bool:
