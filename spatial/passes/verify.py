@@ -44,6 +44,9 @@ def scratch_bytes(body: Body, target: Target) -> int:
     return queues + sum(prod(s.cells) * target.slot(prod(s.shape) * precision(s.prec).bytes) for s in states)
 
 
+MOST_STEPS = 1 << 32
+"""Iterations of a stage that no call of an artifact has."""
+
 MOVERS = ("load", "store", "multicast", "scatter", "send", "receive", "allreduce")
 
 
@@ -89,6 +92,13 @@ def resources(body: Body, target: Target) -> Iterator[Problem]:
     if target.locks and (need := locks(body)) > target.locks:
         yield Problem(f"a section needs {need} locks, a site has {target.locks}")
     for stage in body.stages:
+        steps = prod(stage.loops) * prod(body.items.trips)
+        if steps >= MOST_STEPS:
+            yield Problem(
+                f"a site would do {steps} iterations of one stage in a call",
+                f"an artifact counts up to {MOST_STEPS - 1}",
+                "let the statement's loops have fewer iterations",
+            )
         need = accumulator_tiles(stage, target) + live_tiles(stage)
         have = target.matrix.registers if stage.kind == "matmul" else target.vector.registers
         if need > have:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from spatial.ir.graph import Statement
 from spatial.numerics import Q8_BLOCK
@@ -22,6 +23,7 @@ def select(statement: Statement, stored: dict[int, Stored], target: Target, boun
     integers made of them are no larger than the statement's. Raises `Misfit` with the reasons of every family tried,
     each once.
     """
+    _bounded(statement)
     target = _paged_in_blocks(statement, stored, target)
     if not any(p.accs for p in statement.pieces):
         return map_template(statement, stored, target, bounded)
@@ -34,6 +36,22 @@ def select(statement: Statement, stored: dict[int, Stored], target: Target, boun
             return reduction_template(statement, stored, target, bounded)
         except Misfit as second:
             raise Misfit(tuple(dict.fromkeys((*first.problems, *second.problems)))) from second
+
+
+MOST_POINTS = 1 << 53
+"""Points of a box of one statement, as many as places are counted exactly."""
+
+
+def _bounded(statement: Statement) -> None:
+    """Refuses a box that no run comes to the end of, before anything is planned for it."""
+    for piece in statement.pieces:
+        points = prod(piece.par) * prod(piece.red)
+        if points >= MOST_POINTS:
+            raise Misfit(
+                f"a statement of {points} iterations",
+                f"what a chip counts ends at {MOST_POINTS}, and no run would end",
+                "let its loops have fewer iterations",
+            )
 
 
 def _paged_in_blocks(statement: Statement, stored: dict[int, Stored], target: Target) -> Target:

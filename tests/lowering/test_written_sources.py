@@ -99,6 +99,23 @@ def test_a_rounding_that_no_constants_bound_is_refused(value: str):
         compiled(source, REFERENCE)
 
 
+@pytest.mark.parametrize(
+    ("trips", "why"),
+    (
+        ("10 ** 12", "iterations of one stage"),
+        ("10 ** 15", "iterations of one stage"),
+        ("2 ** 53", "a statement of 9007199254740992 iterations"),
+        ("10 ** 19", "a statement of 10000000000000000000 iterations"),
+        ("10 ** 30", "no run would end"),
+    ),
+)
+def test_a_loop_that_is_longer_than_any_run_is_refused_at_once(trips: str, why: str):
+    text = f"# table x: Float [3]\n## Main\nLet y be 0.0.\nRepeat for i from 1 to {trips}:\n    Set y to y + x[1].\n"
+    (source,) = sources("endless", text)
+    with pytest.raises(Refused, match=why):
+        compiled(source, REFERENCE)
+
+
 def spoilt(work: Lowered, name: str, axis: int, last: int) -> Array:
     """The drawn table with what lies past `last` along an axis no number, or none that is finite."""
     values = np.moveaxis(tables_of(work.case)[name].copy(), axis, 0)
