@@ -24,13 +24,14 @@ from spatial.target import Target
 def parts_of(statement: Statement, stored: dict[int, Stored], target: Target) -> tuple[Statement, ...]:
     """The statement itself where one section makes it, else a statement for each piece, in order.
 
-    Raises `Misfit` where the pieces are written at guarded or run-time places, or share granules of memory.
+    Raises `Misfit` where the pieces are written at guarded or run-time places, share granules of memory, or are more
+    than fit side by side.
     """
     if len(statement.pieces) == 1 or any(p.accs for p in statement.pieces):
         return (statement,)
     out = stored[statement.out]
     placed = [place_piece(p, out, stored) for p in statement.pieces]
-    if interleaved(placed):
+    if len(placed) <= target.tile[1] and interleaved(placed):
         return (statement,)
     if any(p.piece.guards or any(a.via is not None for a in p.pos) for p in placed):
         raise Misfit(
@@ -38,6 +39,7 @@ def parts_of(statement: Statement, stored: dict[int, Stored], target: Target) ->
             "sections of one phase store parts that are proved disjoint",
             "write each part in a statement of its own",
         )
+    share(target, len(placed))
     unit = max(1, target.memory.granule // precision(out.prec).bytes)
     for one, other in combinations(placed, 2):
         if not _apart(one, other, unit):

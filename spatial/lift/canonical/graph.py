@@ -21,6 +21,7 @@ from spatial.lift.canonical.inside import check_inside
 from spatial.lift.canonical.joins import join, reachable
 from spatial.lift.canonical.layers import fold_layers
 from spatial.lift.canonical.layouts import lay_out
+from spatial.lift.canonical.lists import as_tables
 from spatial.lift.canonical.needs import drop_unread, filled, selected
 from spatial.lift.canonical.once import check_once
 from spatial.lift.canonical.order import Region, depends, in_order
@@ -76,6 +77,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     settle(live)
     reshape(live, blocks)
     check_inside(live, machine.assumed)
+    as_tables(live)
     live = [*live, *tabulate(units, live)]
     live = [*live, *filled(units, live)]
     check_once(live)
