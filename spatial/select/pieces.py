@@ -171,13 +171,13 @@ def _drop_places(places: Places, gone: frozenset[int]) -> Places:
 def place_piece(piece: Piece, out: Stored, stored: Mapping[int, Stored]) -> Placed:
     """The piece over the stored tensors, variables of extent 1 put to 0 and fused where they can be.
 
-    Raises `Refused` where an access has more than one run-time index.
+    Raises `Refused` where an access has more than one index that is read from a table.
     """
     reads_at = piece_reads(piece)
     if any(sum(a.via is not None for a in at) > 1 for at in (piece.pos, *(r.at for r in reads_at))):
         raise Refused(
-            "an access has more than one run-time index",
-            "a section adds one run-time index to a place",
+            "an access has more than one index that is read from a table",
+            "a section adds one such index to a place; what division and remainder give is read from a table too",
             "keep the table flat, and put the places of its items into a sequence of Ints first",
         )
     extents = list(piece.par + piece.red)

@@ -25,6 +25,19 @@ def test_a_written_source_computes_what_it_says(source: Source, target: Target):
         hold(work, seed)
 
 
+def test_a_table_of_rows_read_as_one_list_backwards_is_refused_with_a_reason_that_is_so():
+    text = """# sizes n = 6, m = 4
+# table z: Float [n, m]
+## Main
+Let y be a new Seq of Float.
+Repeat for k from 1 to n * m:
+    Push z[n * m + 1 - k] * 2.0 to y.
+"""
+    (source,) = sources("backwards", text)
+    with pytest.raises(Refused, match="what division and remainder give is read from a table too"):
+        compiled(source, REFERENCE)
+
+
 def test_what_is_read_at_two_run_time_places_is_refused():
     text = """# sizes n = 9, m = 5
 # table z: Float [n, m]
@@ -36,7 +49,7 @@ Repeat for i from 1 to n:
     Push z[item i of k + 1][item i of j + 1] to y.
 """
     (source,) = sources("two places", text)
-    with pytest.raises(Refused, match="more than one run-time index"):
+    with pytest.raises(Refused, match="more than one index that is read from a table"):
         compiled(source, REFERENCE)
 
 
