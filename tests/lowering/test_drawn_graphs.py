@@ -21,6 +21,7 @@ from spatial.target import Target
 
 REASONS = (
     "a float that is not proved bounded becomes an integer",
+    "a guarded product whose condition depends on the column of the result",
     "a product of integers wider than the matrix datapath takes",
     "the accesses of this map share no page",
     "the accesses of this reduction share no page",
