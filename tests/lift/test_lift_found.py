@@ -277,6 +277,37 @@ Repeat for i from 1 to n:
         Otherwise:
             Push 3.0 to y.
 """,
+    "products added where they overlap": """## Main
+Let y be (n + 2) copies of 0.5.
+Repeat for i from 1 to n:
+    Repeat for k from 1 to 3:
+        Set y[i + k - 1] to y[i + k - 1] + x[i] * x[k + 1].
+""",
+    "products added where they overlap, two axes": """## Main
+Let y be (n + 2) copies of ((m + 1) copies of 0.5).
+Repeat for i from 1 to n:
+    Repeat for j from 1 to m:
+        Repeat for a from 1 to 3:
+            Repeat for b from 1 to 2:
+                Set y[i + a - 1][j + b - 1] to y[i + a - 1][j + b - 1] + grid[i][j] * x[a + b].
+""",
+    "the greatest where they overlap, counted down under a condition": """## Main
+Let y be (2 * n + 1) copies of -1.0.
+Let k be 3.
+While k >= 1:
+    Repeat for i from 1 to n:
+        If q[i] > 0:
+            Set y[2 * i + k - 2] to max(y[2 * i + k - 2], x[i] * x[k + 1]).
+    Set k to k - 1.
+""",
+    "steps over a copy, its ends left": """## Main
+Let y be copy of x.
+Repeat for step from 1 to 5:
+    Let next be copy of y.
+    Repeat for i from 2 to n - 1:
+        Set next[i] to y[i] + 0.25 * (y[i - 1] - 2.0 * y[i] + y[i + 1]).
+    Set y to next.
+""",
     "the place of the best, where it is left alone otherwise": """## Main
 Let best be item 1 of q.
 Let y be 1.
@@ -317,6 +348,42 @@ Repeat for i from 2 to n:
 """
     (refused,) = refusals(source, FACTS)
     assert refused[0] == 6 and "recurrence" in refused[1]
+
+
+RECURRENT = {
+    "what overlaps is halved first": "y[i + k - 1] * 0.5 + x[i] * w[k]",
+    "the item beside it is added": "y[max(i + k - 2, 1)] + x[i] * w[k]",
+    "what is added reads another item": "y[i + k - 1] + x[i] * y[k]",
+}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_what_overlaps_and_is_no_sum_is_a_recurrence(name: str) -> None:
+    source = f"""## Main
+Let y be (n + 2) copies of 1.0.
+Repeat for i from 1 to n:
+    Repeat for k from 1 to 3:
+        Set y[i + k - 1] to {RECURRENT[name]}.
+"""
+    ((line, why),) = refusals(source, FACTS)
+    assert line == 5 and why.endswith("a recurrence"), (line, why)
+
+
+@pytest.mark.parametrize("write", ["Push hid to y", "Set y[i] to hid"])
+def test_rows_of_a_recurrence_are_collected_in_a_state_table_alone(write: str) -> None:
+    start = "a new Seq of (Seq of Float)" if "Push" in write else "n copies of (m copies of 0.0)"
+    source = f"""## Main
+Let y be {start}.
+Let hid be m copies of 0.0.
+Repeat for i from 1 to n:
+    Let next be a new Seq of Float.
+    Repeat for j from 1 to m:
+        Push grid[i][j] + hid[m + 1 - j] * 0.5 to next.
+    Set hid to next.
+    {write}.
+"""
+    ((line, why),) = refusals(source, FACTS)
+    assert line == 9 and '"y"' in why and "hands values on" in why, (line, why)
 
 
 def test_a_row_past_the_last_is_no_item_of_a_flat_table() -> None:

@@ -9,7 +9,7 @@ from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, bounds, guard_forms, is_affine
 from spatial.lift.algebra.pieces import Pieces, made_of_pieces, pieces_of
 from spatial.lift.algebra.rewrite import Substitution
-from spatial.lift.algebra.solve import can_meet, disjoint, element, injective, leaves, made_of, renamed
+from spatial.lift.algebra.solve import can_meet, disjoint, element, injective, leaves, made_of, renamed, solve
 from spatial.lift.algebra.values import (
     TRUE,
     Get,
@@ -32,6 +32,7 @@ from spatial.lift.algebra.walk import reads_below
 from spatial.lift.carried.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.carried.combine import combined
 from spatial.lift.carried.prefixes import running_values
+from spatial.lift.carried.reductions import Term
 from spatial.lift.carried.rescaled import Rescaled
 from spatial.lift.carried.running import rescaled_total
 from spatial.lift.carried.written import (
@@ -210,19 +211,12 @@ def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
 
 
 def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: Tensor) -> Piece:
-    """`y[p] = y[p] op e` over the iterations; where a table says which p, for each item over those that hit it."""
+    """`y[p] = y[p] op e` over the iterations; where p moves with them, for each item over those that hit it."""
     term = w.terms[p]
     if isinstance(term, Rescaled):
         own = element(entry, p.pos, c.known)
         return Piece(p.vars, (), p.pos, rescaled_total(c, w.carry, own, change, term))
-    pos = list(p.pos)
-    items: list[Sym] = []
-    for axis, index in enumerate(p.pos):
-        if c.v in index.free:
-            pos[axis] = item = Sym("k", (w.exit.dims or ())[axis])
-            items.append(item)
-            term = replace(term, guards=(*term.guards, arith.compare("==", item, index)))
-    p = Piece((*items, *p.vars), p.guards, tuple(pos), p.value, p.ordered)
+    p, term = _by_item(w, p, term, c)
     own = element(entry, p.pos, c.known)
     if p.guards and any(c.v in g.free for g in p.guards):
         term = replace(term, guards=(*term.guards, *p.guards))
@@ -231,6 +225,30 @@ def _accumulated(w: Written, p: Piece, c: Closing, change: Substitution, entry: 
         guards = p.guards
     value = combined(c, w.carry, own, change, term)
     return Piece(p.vars, tuple(change.node(g) for g in guards), p.pos, value)
+
+
+def _by_item(w: Written, p: Piece, term: Term, c: Closing) -> tuple[Piece, Term]:
+    """A piece whose place the loop moves, as one over all items, its term where an iteration hits one."""
+    dims = w.exit.dims or ()
+    if any(c.v in i.free and is_affine(i) for i in p.pos):
+        items = tuple(Sym("k", d) for d in dims)
+        point = solve(p.pos, p.vars, items)
+        if point is None or None in dims:
+            raise recurrence(w)
+        turned = Substitution(point)
+        hit = [arith.nonneg(n) for u in p.vars for n in (point[u], plus(scale(point[u], -1), (u.extent or 0) - 1))]
+        hit += [arith.compare("==", turned.node(i), item) for i, item in zip(p.pos, items, strict=True)]
+        guards = tuple(g for g in (*hit, *(turned.node(g) for g in (*term.guards, *p.guards))) if g is not TRUE)
+        term = replace(term, value=turned.node(term.value), guards=guards)
+        return Piece(items, (), items, turned.node(p.value)), term
+    pos = list(p.pos)
+    items: tuple[Sym, ...] = ()
+    for axis, index in enumerate(p.pos):
+        if c.v in index.free:
+            pos[axis] = item = Sym("k", dims[axis])
+            items = (*items, item)
+            term = replace(term, guards=(*term.guards, arith.compare("==", item, index)))
+    return Piece((*items, *p.vars), p.guards, tuple(pos), p.value, p.ordered), term
 
 
 def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Piece:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import guard_forms, is_affine
 from spatial.lift.algebra.rewrite import Substitution
-from spatial.lift.algebra.solve import can_meet, made_of, renamed
+from spatial.lift.algebra.solve import can_meet, injective, made_of, renamed, solve
 from spatial.lift.algebra.values import Get, Made, Node, Piece, Start, Sym, Tensor, combine, get, plus
 from spatial.lift.algebra.walk import below, reads_below
 from spatial.lift.carried.carries import Carry, Closing
@@ -109,9 +109,12 @@ def _all_of(p: Piece, own: Node) -> Node:
 
 
 def _collects(p: Piece, v: Sym) -> bool:
-    """Whether iterations may add to one item: each along some axis always there, or where a table says."""
+    """Whether iterations may add to one item: each along some axis always there, where a table says, or shifted."""
     moving = [i for i in p.pos if v in i.free]
-    return not any(is_affine(i) or any(u in i.free for u in p.vars) for i in moving)
+    if not any(is_affine(i) or any(u in i.free for u in p.vars) for i in moving):
+        return True
+    apart = injective(Piece((v, *p.vars), p.guards, p.pos, p.value))
+    return not apart and all(is_affine(i) for i in p.pos) and solve(p.pos, p.vars, p.pos) is not None
 
 
 def nodes_of(w: Written) -> Iterable[Node]:

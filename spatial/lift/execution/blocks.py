@@ -1,6 +1,7 @@
 """A loop as a block: its body executed once for a symbolic instance, whole tensors handed from one to the next.
 
-State may be written in part (over what it was); everything else that is carried is remade whole, for a loop that
+State may be written in part (over what it was); everything else that is carried is remade whole, or at the same places
+in every instance, for a loop that
 changes a sequence item by item is a recurrence, not a block. Beside sequences, numbers may be carried too: as tensors
 without axes. Which are, only a first execution tells.
 """
@@ -9,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from typing import Literal
 
-from spatial.lift.algebra.bounds import ANY, Bounds, bounds, join_bounds
+from spatial.lift.algebra.bounds import ANY, Bounds, bounds, is_affine, join_bounds
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.solve import element
 from spatial.lift.algebra.values import (
@@ -21,6 +23,7 @@ from spatial.lift.algebra.values import (
     Instance,
     Made,
     Node,
+    Piece,
     Source,
     Sym,
     Symbol,
@@ -165,15 +168,16 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
     _check_carried(loop, scalars, kept, chained, exits)
     _check_bounds(kept)
     finals: list[tuple[Slot, Tensor]] = []
-    refused: dict[Inner, NotLifted] = {}
+    faults: dict[Inner, _Fault] = {}
     for s, made in kept:
         made = change.tensor(made)
-        try:
-            _check_whole(m, s, made, loop)
-        except NotLifted as problem:
-            refused[s.inner] = problem
+        fault = _fault(m, s, made)
+        if fault is not None:
+            faults[s.inner] = fault
         finals.append((s, made))
-    if refused:
+    if faults:
+        handed = len(faults) < len(finals)
+        refused = {s.inner: _refusal(faults[s.inner], s, loop, handed) for s, _ in finals if s.inner in faults}
         raise together(_first_and_apart(refused, {s.inner: made.free for s, made in finals}))
     block.order = m.tick()
     for n, (s, made) in enumerate(finals):
@@ -269,12 +273,24 @@ def _recurrence(cell: Cell, loop: Loop) -> NotLifted:
     return problem
 
 
-def _check_whole(m: Machine, s: Slot, made: Tensor, loop: Loop) -> None:
-    """A carried tensor is remade whole, or is state; its shape and kind do not change."""
+def _fixed(piece: Piece) -> bool:
+    """Whether a piece is written at the same places in every instance."""
+    return all(is_affine(i) and not any(isinstance(v, Instance) for v in i.free) for i in piece.pos)
+
+
+_Fault = Literal["recurrence", "part", "shape", "kind"]
+
+
+def _fault(m: Machine, s: Slot, made: Tensor) -> _Fault | None:
+    """What keeps a carried tensor from being remade whole, or at the same places, at its shape and kind.
+
+    State may be written in part.
+    """
+    written: list[Piece] = []
     at = made
-    partial = False
     while isinstance(at, Made) and at.base is not None:
-        at, partial = at.base, True
+        written += at.pieces
+        at = at.base
     root = s.entry
     while isinstance(root, Made | Inner | Final):
         if isinstance(root, Made):
@@ -285,27 +301,39 @@ def _check_whole(m: Machine, s: Slot, made: Tensor, loop: Loop) -> None:
             root = root.block.initial[root.slot] if root.slot < len(root.block.initial) else root
             if isinstance(root, Inner):
                 break
-    if partial and not (isinstance(root, Source) and root.state):
-        raise _recurrence(s.cell, loop)
+    state = isinstance(root, Source) and root.state
+    if written and not state and not all(_fixed(p) for p in written):
+        return "recurrence" if any(s.inner in p.value.free for p in written) else "part"
     if m.discovering:
         same = made.dims == s.entry.dims and made.length is s.entry.length and made.kind == s.entry.kind
         m.unsure = m.unsure or not same
-        return
+        return None
     if made.dims != s.entry.dims or made.length is not s.entry.length:
-        raise NotLifted(
-            f'"{s.cell.name}" changes its shape in the loop',
-            "keep its length",
+        return "shape"
+    return "kind" if made.kind != s.entry.kind else None
+
+
+def _refusal(fault: _Fault, s: Slot, loop: Loop, handed: bool) -> NotLifted:
+    """A fault in the user's terms; `handed`: beside what the loop hands on as a block does."""
+    name = s.cell.name
+    if handed and fault in ("part", "shape"):
+        what = "is written in part" if fault == "part" else "changes its shape"
+        return NotLifted(
+            f'"{name}" {what} in a loop that hands values on from one iteration to the next',
+            "remake the whole of it at the same length, or make it a state table and write an item or a row of that",
             s.cell.span,
             "write",
-            binder=s.cell.name,
+            binder=name,
         )
-    if made.kind != s.entry.kind:
-        raise NotLifted(
-            f'"{s.cell.name}" changes between Int and Float in the loop',
-            "start it as 0.0",
-            loop.span,
-            binder=s.cell.name,
-        )
+    match fault:
+        case "shape":
+            why = f'"{name}" changes its shape in the loop'
+            return NotLifted(why, "keep its length", s.cell.span, "write", binder=name)
+        case "kind":
+            why = f'"{name}" changes between Int and Float in the loop'
+            return NotLifted(why, "start it as 0.0", loop.span, binder=name)
+        case _:
+            return _recurrence(s.cell, loop)
 
 
 def _learn(m: Machine, entry: Tensor, made: Tensor, loop: Loop) -> None:
