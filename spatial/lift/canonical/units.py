@@ -263,11 +263,9 @@ class Units:
         block.b.block = rebuilt
         for inner in block.inner:
             inner.block = rebuilt
-        for initial, made in zip(block.initial, block.made, strict=True):
-            first, _ = self.tensor(initial)
-            rebuilt.initial.append(first)
-            last, _ = self.tensor(made)
-            rebuilt.made.append(last)
+        # What is handed on is told apart by what it starts as: that stands first.
+        rebuilt.initial += [self.tensor(initial)[0] for initial in block.initial]
+        rebuilt.made += [self.tensor(made)[0] for made in block.made]
         return rebuilt
 
 
