@@ -338,7 +338,7 @@ def _grown(w: Written, c: Closing, entry: Tensor, closed: list[Piece]) -> Made:
         dims = (None, *dims[1:]) if dims else None
     # What begins where a loop before ended may not go past the end; nor read, there, what is not: rows are then no
     # tensors of their own.
-    past = _leaves(closed, dims)
+    past = c.guard is not TRUE and _leaves(closed, dims)
     if c.guard is not TRUE and (past or n is not None):
         values = [made_of(p.value) if past else p.value for p in closed]
         closed = [
