@@ -1,9 +1,8 @@
 """A loop as a block: its body executed once for a symbolic instance, whole tensors handed from one to the next.
 
 State may be written in part (over what it was); everything else that is carried is remade whole, or at the same places
-in every instance, for a loop that
-changes a sequence item by item is a recurrence, not a block. Beside sequences, numbers may be carried too: as tensors
-without axes. Which are, only a first execution tells.
+in every instance, for a loop that changes a sequence item by item is a recurrence, not a block. Beside sequences,
+numbers may be carried too: as tensors without axes. Which are, only a first execution tells.
 """
 
 from __future__ import annotations
