@@ -27,7 +27,7 @@ def test_a_chain_of_a_thousand_statements_lifts() -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("shape", LONG)
 def test_ten_thousand_statements_cost_ten_times_a_thousand(shape: str) -> None:
-    few, many = costs(shape, TIMED)
+    few, many = costs(shape, tuple(TIMED))
     assert many <= 11 * few
 
 
