@@ -8,16 +8,17 @@ values are, and that a program computes them, is not judged here: ranges of inte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from itertools import product
 from math import gcd, prod
 
 import numpy as np
 
-from spatial.check.meeting import Answer, Steps, meeting
+from spatial.check.meeting import NEVER, Answer, Steps, meeting
+from spatial.check.places import FAR, Places, Side
 from spatial.check.verdict import Log, Spot
 from spatial.ir.affine import Affine
-from spatial.ir.graph import At, Block, Fn, Graph, GraphTensor, Num, Piece, Read, Statement, Value, Var
+from spatial.ir.graph import At, Block, Fn, Graph, GraphTensor, Piece, Read, Statement, Value, Var
 
 MOST_PIECES = 1 << 12
 """Pieces of one statement that are held against each other."""
@@ -27,9 +28,6 @@ MOST_PAIRS = 1 << 12
 
 MOST_VARIABLES = 64
 """Variables of a piece that are looked at."""
-
-FAR = 1 << 62
-"""Beyond the values of any integer of an artifact."""
 
 Tensors = Sequence[GraphTensor]
 
@@ -42,7 +40,7 @@ def check_graph(graph: Graph, place: str, log: Log) -> None:
         if tensor.role == "fill":
             at = log.at("graph", f"{place}, constant t{n}")
             if at.require(tensor.fill is not None, "it has no form"):
-                _statement(Statement(n, (tensor.fill,) if tensor.fill else ()), _Places(graph.tensors, 1, steps), at)
+                _statement(Statement(n, (tensor.fill,) if tensor.fill else ()), Places(graph.tensors, 1), steps, at)
     for node in graph.nodes:
         body, trip = (node.body, node.trip) if isinstance(node, Block) else ((node,), 1)
         if not log.at("graph", place).require(trip >= 1, f"a block of {trip} instances"):
@@ -56,10 +54,10 @@ def check_graph(graph: Graph, place: str, log: Log) -> None:
         for statement in body:
             if 0 <= statement.out < len(graph.tensors):
                 at = log.at("graph", f"{place}, tensor t{statement.out}")
-                _statement(statement, _Places(graph.tensors, trip, steps), at)
+                _statement(statement, Places(graph.tensors, trip), steps, at)
 
 
-def _statement(statement: Statement, work: _Places, at: Spot) -> None:
+def _statement(statement: Statement, work: Places, steps: Steps, at: Spot) -> None:
     tensors, pieces, below = work.tensors, statement.pieces, statement.over
     dims = tensors[statement.out].dims
     if not at.require(
@@ -67,13 +65,14 @@ def _statement(statement: Statement, work: _Places, at: Spot) -> None:
         "it is written over no tensor of its shape",
     ):
         return
-    if not all(_formed(p, dims, tensors, at.at(f"piece {n}")) for n, p in enumerate(pieces)):
+    constant = tensors[statement.out].role == "fill"
+    if not all(_formed(p, dims, tensors, constant, at.at(f"piece {n}")) for n, p in enumerate(pieces)):
         return
     if len(pieces) > MOST_PIECES or any(len(p.par) > MOST_VARIABLES for p in pieces):
         at.unsure(f"it has more than {MOST_PIECES} pieces, or one of more than {MOST_VARIABLES} variables")
         return
-    fine = all(_once(p, work, at.at(f"piece {n}")) for n, p in enumerate(pieces))
-    fine = fine and _apart(pieces, work, at)
+    fine = all(_once(p, work, steps, at.at(f"piece {n}")) for n, p in enumerate(pieces))
+    fine = fine and _apart(pieces, work, steps, at)
     if fine and below is None:
         _whole(pieces, dims, work.trip, at)
 
@@ -81,129 +80,54 @@ def _statement(statement: Statement, work: _Places, at: Spot) -> None:
 # ---------------------------------------------------------------- pieces that have a meaning
 
 
-def _formed(piece: Piece, dims: tuple[int, ...], tensors: Tensors, at: Spot) -> bool:
-    """Whether a piece has one place on each axis, in variables of its own."""
-    known = {f"v{n}" for n in range(len(piece.par))} | {"b"}
-    forms = [f for i in piece.pos for f in _forms(i)]
+def _formed(piece: Piece, dims: tuple[int, ...], tensors: Tensors, constant: bool, at: Spot) -> bool:
+    """Whether a piece has one place on each axis, and says where and when it writes in variables of its own.
+
+    A constant says so of its values too: it is the same for every reader.
+    """
+    known = {f"v{n}" for n in range(len(piece.par))} | (set[str]() if constant else {"b"})
+    forms: list[Affine] = []
+    reads: list[Read] = []
+    for value in (*_indices(piece.pos), *piece.guards, *((piece.value,) if constant else ())):
+        _gather(value, forms, reads)
     return (
         at.require(len(piece.pos) == len(dims), f"it has {len(piece.pos)} places, and the tensor {len(dims)} axes")
         and at.require(min(piece.par, default=1) >= 1, f"its box {piece.par} is empty")
         and at.require(known.issuperset(s for f in forms for s in f.symbols), "its places use what is no variable")
         and at.require(
-            all(0 <= r.tensor < len(tensors) for i in piece.pos for r in _reads(i)), "its places read what is no tensor"
+            all(0 <= r.tensor < len(tensors) and len(r.at) == len(tensors[r.tensor].dims) for r in reads),
+            "its places read what is no item of a tensor",
         )
     )
 
 
-def _forms(at: At) -> Iterator[Affine]:
-    yield at.base
-    for read in _reads(at):
-        for inner in read.at:
-            yield inner.base
+def _indices(index: Sequence[At]) -> Iterator[Value]:
+    for at in index:
+        yield Var(at.base)
+        if at.via is not None:
+            yield at.via
 
 
-def _reads(at: At) -> Iterator[Read]:
-    while at.via is not None:
-        yield at.via
-        deeper = [i for i in at.via.at if i.via is not None]
-        for other in deeper[1:]:
-            yield from _reads(other)
-        if not deeper:
-            return
-        at = deeper[0]
-
-
-# ---------------------------------------------------------------- places as forms
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A piece with variables of its own: its places, what holds where it writes, and the range of every symbol."""
-
-    places: tuple[Affine, ...]
-    least: tuple[Affine, ...]
-    ranges: Mapping[str, tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Spells places and conditions of pieces as forms over variables and over what only a run knows."""
-
-    tensors: Tensors
-    trip: int
-    steps: Steps
-
-    def side(self, piece: Piece, name: str) -> _Side:
-        """The piece, its variables called after `name`; what both sides read at one place has one symbol."""
-        ranges = {f"{name}{n}": (0, extent - 1) for n, extent in enumerate(piece.par)} | {"b": (0, self.trip - 1)}
-        change = {f"v{n}": Affine.sym(f"{name}{n}") for n in range(len(piece.par))}
-        places = tuple(
-            i.base.subst(change) + (self._read(i.via, change, ranges) * i.scale if i.via is not None else 0)
-            for i in piece.pos
-        )
-        least = tuple(f for g in piece.guards for f in self._condition(g, change, ranges))
-        return _Side(places, least, ranges)
-
-    def _read(self, read: Read, change: Mapping[str, Affine], ranges: dict[str, tuple[int, int]]) -> Affine:
-        """A run-time number: one symbol for what is read at one place, bounded as the graph says."""
-        symbol = _spelled(read, change)
-        ranges[symbol] = self.tensors[read.tensor].range or (-FAR, FAR)
-        return Affine.sym(symbol)
-
-    def _condition(
-        self, guard: Value, change: Mapping[str, Affine], ranges: dict[str, tuple[int, int]]
-    ) -> Iterator[Affine]:
-        """Forms that are at least zero where a guard holds; what is not told so is left out."""
-        match guard:
-            case Fn("and", (a, b)):
-                yield from self._condition(a, change, ranges)
-                yield from self._condition(b, change, ranges)
-            case Fn("le" | "lt" | "eq" as fn, (a, b)):
-                first, second = (self._sum(v, change, ranges) for v in (a, b))
-                if first is not None and second is not None:
-                    yield second - first - (fn == "lt")
-                    if fn == "eq":
-                        yield first - second
-            case _:
-                return
-
-    def _sum(self, value: Value, change: Mapping[str, Affine], ranges: dict[str, tuple[int, int]]) -> Affine | None:
-        """An integer as a form; None where it is no sum of variables and of what is read."""
-        match value:
-            case Num(n, "int"):
-                return Affine(int(n))
+def _gather(value: Value, forms: list[Affine], reads: list[Read]) -> None:
+    """Adds the forms and the reads of an expression to what is known of them."""
+    pending = [value]
+    while pending:
+        match pending.pop():
             case Var(form):
-                known = {f"v{n}" for n in range(len(change))} | {"b"}
-                return form.subst(change) if known.issuperset(form.symbols) else None
-            case Read(tensor):
-                held = 0 <= tensor < len(self.tensors) and self.tensors[tensor].kind == "int"
-                return self._read(value, change, ranges) if held else None
-            case Fn("add" | "sub" | "mul" as fn, (a, b), "int"):
-                first, second = self._sum(a, change, ranges), self._sum(b, change, ranges)
-                if first is None or second is None:
-                    return None
-                if fn != "mul":
-                    return first + second if fn == "add" else first - second
-                if first.is_const:
-                    return second * first.const
-                return first * second.const if second.is_const else None
+                forms.append(form)
+            case Read() as read:
+                reads.append(read)
+                pending += _indices(read.at)
+            case Fn(args=args):
+                pending += args
             case _:
-                return None
-
-
-def _spelled(read: Read, change: Mapping[str, Affine]) -> str:
-    """What is read, in words that are equal where it is the same item."""
-    at = (
-        str(i.base.subst(change)) + (f" + {i.scale}*{_spelled(i.via, change)}" if i.via is not None else "")
-        for i in read.at
-    )
-    return f"t{read.tensor}[{', '.join(at)}]"
+                pass
 
 
 # ---------------------------------------------------------------- what is written, and how often
 
 
-def _once(piece: Piece, work: _Places, at: Spot) -> bool:
+def _once(piece: Piece, work: Places, steps: Steps, at: Spot) -> bool:
     """Whether a piece never writes an item twice, or does so in order, at run-time places."""
     alone = {i.base.terms[0][0] for i in piece.pos if len(i.base.terms) == 1 and i.base.terms[0][1]}
     if any(i.via is not None for i in piece.pos) or alone.issuperset(f"v{n}" for n in range(len(piece.par))):
@@ -212,30 +136,37 @@ def _once(piece: Piece, work: _Places, at: Spot) -> bool:
     for n in range(len(piece.par)):
         same = [Affine.of(0, {f"p{k}": 1, f"q{k}": -1}) for k in range(n)]
         later = Affine.of(-1, {f"q{n}": 1, f"p{n}": -1})
-        answer = _meeting(one, other, same, (later,), work.steps)
+        answer = _meeting(one, other, same, (later,), steps)
         if not _never(answer, at, f"two of its points write item {_item(answer, one)}", "write each item once"):
             return False
     return True
 
 
-def _apart(pieces: Sequence[Piece], work: _Places, at: Spot) -> bool:
+def _apart(pieces: Sequence[Piece], work: Places, steps: Steps, at: Spot) -> bool:
     """Whether no two pieces ever write the same item."""
     for looked, (a, b) in enumerate(_near(pieces, work)):
         if looked >= MOST_PAIRS:
             at.unsure(f"more than {MOST_PAIRS} pairs of its pieces lie near each other")
             return False
         one, other = work.side(pieces[a], "p"), work.side(pieces[b], "q")
-        answer = _meeting(one, other, (), (), work.steps)
+        answer = _meeting(one, other, (), (), steps)
         words = f"pieces {a} and {b} both write item {_item(answer, one)}, and nothing says which comes last"
         if not _never(answer, at, words, "let one of them be a statement over the other's tensor"):
             return False
     return at.require(True, "")
 
 
-def _meeting(one: _Side, other: _Side, same: Sequence[Affine], later: Sequence[Affine], steps: Steps) -> Answer:
+def _meeting(one: Side, other: Side, same: Sequence[Affine], later: Sequence[Affine], steps: Steps) -> Answer:
+    """Whether both write one item, in any of the ways in which their conditions hold."""
     equal = [a - b for a, b in zip(one.places, other.places, strict=True)]
     ranges = {**one.ranges, **other.ranges}
-    return meeting((*equal, *same), (*one.least, *other.least, *later), ranges, steps)
+    answer = NEVER
+    for first, second in product(one.ways, other.ways):
+        found = meeting((*equal, *same), (*first, *second, *later), ranges, steps)
+        if found.possible:
+            return found
+        answer = answer if found.possible is False else found
+    return answer
 
 
 def _never(answer: Answer, at: Spot, words: str, mend: str) -> bool:
@@ -245,11 +176,11 @@ def _never(answer: Answer, at: Spot, words: str, mend: str) -> bool:
     return answer.possible is not None and at.require(not answer.possible, words, mend)
 
 
-def _item(answer: Answer, one: _Side) -> tuple[int, ...]:
+def _item(answer: Answer, one: Side) -> tuple[int, ...]:
     return tuple(form.at(answer.at) for form in one.places) if answer.possible else ()
 
 
-def _near(pieces: Sequence[Piece], work: _Places) -> Iterator[tuple[int, int]]:
+def _near(pieces: Sequence[Piece], work: Places) -> Iterator[tuple[int, int]]:
     """The pairs of pieces that neither remainders nor bounds keep apart.
 
     Where all that moves along an axis are multiples of some number, pieces of different remainders never meet.

@@ -48,7 +48,10 @@ def meeting(
     zero: Sequence[Affine], least: Sequence[Affine], ranges: Mapping[str, tuple[int, int]], steps: Steps
 ) -> Answer:
     """Whether all of `zero` are 0 and none of `least` is negative somewhere in `ranges`."""
-    system = _System(list(zero), list(least), dict(ranges), steps)
+    known = set(least)
+    both = {f for f in known if f * -1 in known}  # neither it nor its negative is below zero
+    equal = [f for f in least if f in both]
+    system = _System([*zero, *equal], [f for f in least if f not in both], dict(ranges), steps)
     if not system.reduce():
         return NEVER if steps.left >= 0 else UNKNOWN
     return system.search()

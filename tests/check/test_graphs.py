@@ -119,7 +119,7 @@ REJECTED = {
     "over another shape": ("over no tensor of its shape", graph((6,), ROWS, piece((6,), var(0)))),
     "an axis too few": ("1 places, and the tensor 2 axes", graph(ROWS_SHAPE, None, piece((6,), var(0)))),
     "a variable of nobody": ("what is no variable", graph((6,), None, piece((6,), var(1)))),
-    "a table of nobody": ("what is no tensor", graph(FLAT_SHAPE, FLAT, piece((), via(9, 0)))),
+    "a table of nobody": ("what is no item of a tensor", graph(FLAT_SHAPE, FLAT, piece((), via(9, 0)))),
 }
 
 
@@ -136,6 +136,99 @@ def test_what_is_not_is_rejected_and_told(name: str):
     found = verdict(broken)
     assert found.answer == "reject" and all(f.obligation == "graph" for f in found.failures)
     assert any(words in f.witness and "tensor t4" in f.place for f in found.failures), [str(f) for f in found.failures]
+
+
+def held(value: Value) -> GraphTensor:
+    """A constant of eight Ints: `value` of its place v0."""
+    return GraphTensor((8,), "int", "fill", fill=Piece((8,), (), at(var(0)), value))
+
+
+def turned(n: int, by: int) -> Value:
+    """What is left of variable n, and a number more, divided by five."""
+    return fn("rem", Var(var(n) + by), num(5), kind="int")
+
+
+def whole(a: Value, b: Value) -> Value:
+    return fn("eq", a, b, kind="bool")
+
+
+def no(a: Value) -> Value:
+    return fn("not", a, kind="bool")
+
+
+LARGE, LARGER = (fn("lt", num(0.5), read(FLAT, n), kind="bool") for n in (3, 4))
+TABLE = 5  # of what a constant holds
+
+APART: dict[str, tuple[Value, tuple[Piece, ...], tuple[Piece, ...]]] = {
+    "where a condition holds, and where not": (
+        num(0),
+        (piece((6,), var(0), guards=(LARGE,)), piece((6,), var(0), guards=(no(LARGE),))),
+        (piece((6,), var(0), guards=(LARGE,)), piece((6,), var(0), guards=(no(LARGER),))),
+    ),
+    "all but one place, and that": (
+        num(0),
+        (piece((6,), var(0), guards=(no(whole(Var(var(0)), num(2))),)), piece((), 2)),
+        (piece((6,), var(0), guards=(no(whole(Var(var(0)), num(3))),)), piece((), 2)),
+    ),
+    "one or the other": (
+        num(0),
+        (
+            piece((6,), var(0), guards=(fn("or", *(whole(Var(var(0)), num(n)) for n in (1, 4)), kind="bool"),)),
+            piece((2,), var(0) + 2),
+        ),
+        (
+            piece((6,), var(0), guards=(fn("or", *(whole(Var(var(0)), num(n)) for n in (1, 3)), kind="bool"),)),
+            piece((2,), var(0) + 2),
+        ),
+    ),
+    "even places, and the others": (
+        num(0),
+        (
+            piece((6,), var(0), guards=(whole(fn("rem", Var(var(0)), num(2), kind="int"), num(0)),)),
+            piece((3,), var(0, 2) + 1),
+        ),
+        (
+            piece((6,), var(0), guards=(whole(fn("rem", Var(var(0)), num(3), kind="int"), num(0)),)),
+            piece((3,), var(0, 2) + 1),
+        ),
+    ),
+    "places that a constant holds": (
+        turned(0, 2),
+        (piece((), via(TABLE, 1)), piece((), 2)),
+        (piece((), via(TABLE, 1)), piece((), 3)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_conditions_and_constants_keep_pieces_apart(name: str):
+    constant, apart, together = APART[name]
+    for pieces, answer in ((apart, "accept"), (together, "reject")):
+        g = graph(FLAT_SHAPE, FLAT, *pieces)
+        found = verdict(replace(g, tensors=(*g.tensors, held(constant))))
+        assert found.answer == answer, [str(f) for f in (*found.failures, *found.unsupported)]
+
+
+@given(st.integers(-9, 9), st.integers(1, 5), st.sampled_from(("rem", "truncdiv", "floordiv")), st.integers(0, 7))
+@settings(max_examples=80, deadline=None)
+def test_a_place_that_a_constant_holds_is_what_its_form_says(shift: int, by: int, op: str, other: int):
+    """Each of eight places read from a constant, in turn, against one that is known."""
+    form = fn(op, Var(var(0) + shift), num(by), kind="int")
+    for n in range(8):
+        q = abs(n + shift) // by * (1 if n + shift >= 0 else -1)
+        value = {"rem": n + shift - by * q, "truncdiv": q, "floordiv": (n + shift) // by}[op]
+        g = graph(FLAT_SHAPE, FLAT, piece((), via(TABLE, n)), piece((), other))
+        found = verdict(replace(g, tensors=(*g.tensors, held(form))))
+        assert not (value == other and found.accepted)
+        if op == "floordiv" or n + shift >= 0:  # rounding towards zero is not followed below it
+            assert found.accepted == (value != other)
+
+
+def test_a_constant_that_differs_from_instance_to_instance_is_none():
+    g = graph((6,), None, piece((6,), var(0)))
+    for value in (Var(Affine.sym("b")), read(TABLE, Affine.sym("b")), Var(var(1))):
+        found = verdict(replace(g, tensors=(*g.tensors, held(num(0)), held(value))))
+        assert found.answer == "reject" and "use what is no variable" in found.failures[0].witness
 
 
 def test_what_is_made_by_two_nodes_is_rejected():

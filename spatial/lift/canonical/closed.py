@@ -29,7 +29,7 @@ def is_closed(node: Node, known: dict[Node, bool] | None = None) -> bool:
 
 
 def is_fill(unit: Unit) -> bool:
-    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form.
+    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form, alike in all instances of a block.
 
     Asked of a chain of units again and again: the answer is kept with the pieces it was given for.
     """
@@ -37,7 +37,7 @@ def is_fill(unit: Unit) -> bool:
         return False
     if unit.filled is None or unit.filled[0] is not unit.pieces:
         p = unit.pieces[0]
-        unit.filled = unit.pieces, not p.ordered and is_closed(p.value)
+        unit.filled = unit.pieces, not p.ordered and p.value.free.issubset(p.vars) and is_closed(p.value)
     return unit.filled[1]
 
 

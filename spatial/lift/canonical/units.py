@@ -259,7 +259,7 @@ class Units:
             return found
         rebuilt = BlockValue(block.trip, block.b, block.order, block.origin)
         rebuilt.inner = block.inner
-        self.blocks[block] = rebuilt
+        self.blocks[block] = self.blocks[rebuilt] = rebuilt  # what is over units already stays as it is
         block.b.block = rebuilt
         for inner in block.inner:
             inner.block = rebuilt
