@@ -198,11 +198,14 @@ def _counted(
     at = combine(plus(start, sign * first), k, sign)
     change = Substitution({v: at})
     inside = (arith.nonneg(at), arith.nonneg(combine(integer((v.extent or 1) - 1), at, -1)))
-    guards = split_guards((*(change.node(g) for g in box.guards), *inside))
+    try:
+        guards = split_guards((*(change.node(g) for g in box.guards), *inside))
+        pos, values = (tuple(change.node(n) for n in nodes) for nodes in (box.pos, box.values))
+    except arith.Undefined:
+        return None  # counted so, a divisor is no longer seen to differ from zero
     if FALSE in guards:
         return None
     vars = tuple(k if u is v else u for u in box.vars)
-    pos, values = (tuple(change.node(n) for n in nodes) for nodes in (box.pos, box.values))
     return Box(vars, guards, pos, values, box.turned + (sign < 0)), k
 
 

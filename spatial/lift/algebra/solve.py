@@ -220,8 +220,8 @@ def solve(pos: Sequence[Node], vars: Sequence[Sym], index: Sequence[Node]) -> di
     for p, i in zip(pos, index, strict=True):
         const, terms = parts(p)
         mine = [(a, c) for a, c in terms if isinstance(a, Sym) and a in left]
-        if any(a in found for a, _ in terms if isinstance(a, Sym)):
-            return None
+        if any(a in found if isinstance(a, Sym) else not a.free.isdisjoint(vars) for a, _ in terms):
+            return None  # a variable stands on an axis before, or in a quotient too
         rest = combine(i, linear(const, {a: c for a, c in terms if not (isinstance(a, Sym) and a in left)}), -1)
         mine.sort(key=lambda t: -abs(t[1]))
         if any(c < 0 for _, c in mine):

@@ -29,7 +29,7 @@ def is_closed(node: Node, known: dict[Node, bool] | None = None) -> bool:
 
 
 def is_fill(unit: Unit) -> bool:
-    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form, alike in all instances of a block.
+    """Whether a unit is a build-time constant: one piece, everywhere, of a closed form that all instances share.
 
     Asked of a chain of units again and again: the answer is kept with the pieces it was given for.
     """
