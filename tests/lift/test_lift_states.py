@@ -64,6 +64,38 @@ Repeat for i from 1 to n:
 Set s[1] to top.
 """,
     ),
+    "two blocks that begin alike and share a part of what they do": (
+        (1, 4),
+        """Let y be x.
+Repeat for l from 1 to 2:
+    Let t be a new Seq of Float.
+    Repeat for i from 1 to n:
+        Push y[i] * 0.5 + 0.5 to t.
+    Set y to t.
+Let other be x.
+Repeat for l from 1 to 2:
+    Let t be a new Seq of Float.
+    Repeat for i from 1 to n:
+        Push other[i] * 0.5 + x[i] to t.
+    Set other to t.
+Repeat for i from 1 to n:
+    Set s[i] to other[i].
+""",
+    ),
+    "a block that exchanges, and a minimum counted down": (
+        (2, 5),
+        """Let y be copy of x.
+Let other be copy of s.
+Repeat for l from 1 to 3:
+    Let t be y.
+    Set y to other.
+    Set other to t.
+Let least be 9.0.
+Repeat for i from 1 to n:
+    Set least to min(least, y[n + 1 - i]).
+Set s[1] to least.
+""",
+    ),
     "a state written by halves, its maximum counted down": (
         (4, 8),
         """Let y be 0.0.

@@ -92,11 +92,6 @@ class Hoister:
         unit.pieces = tuple(pieces)
         unit.belong()
 
-    def holds(self, node: Node, unit: Unit) -> bool:
-        """Whether an expression is what a unit is read for."""
-        found = self.shared.holders.get(self.shared.keys.of(node).digest)
-        return found is not None and found[0] is unit
-
     # -- expressions
 
     def value(self, node: Node, box: frozenset[Sym], unit: Unit, top: bool = False) -> Node:
@@ -106,7 +101,7 @@ class Hoister:
             found = self.shared.known(node, unit)
             if found is not None:
                 return found
-            if self.shared.repeated(node, mine) and not self.holds(node, unit) and inside(node):
+            if self.shared.repeated(node, mine) and not self.shared.holds(unit, node) and inside(node):
                 return self.alone(node, mine, unit)
         match node:
             case Const() | Sym():

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from spatial.lift.algebra.keys import Keys
 from spatial.lift.algebra.rewrite import Mapper, Substitution
-from spatial.lift.algebra.values import Fold, Get, Instance, Node, Op, Piece, Sym, Tensor, get
+from spatial.lift.algebra.values import BlockValue, Fold, Get, Inner, Instance, Node, Op, Piece, Sym, Tensor, get
 from spatial.lift.algebra.walk import children
 from spatial.lift.canonical.order import depends, visited
 from spatial.lift.canonical.units import Unit, Units
+
+_Part = tuple[str, BlockValue | None]
+"""The digest of an expression, and the block whose instances it is computed in."""
 
 
 def merge(units: Units, outside: set[Tensor]) -> dict[Unit, Unit]:
@@ -75,31 +78,41 @@ class Shared:
 
     def __init__(self, units: Sequence[Unit], repeats: bool) -> None:
         self.keys = Keys()
-        self.holders: dict[str, tuple[Unit, tuple[Sym, ...], tuple[Node, ...]]] = {}
+        self._holders: dict[_Part, tuple[Unit, tuple[Sym, ...], tuple[Node, ...]]] = {}
         visited(units, _read_units, self.keys.tensor)
-        self.twice = self._twice(units) if repeats else set[str]()
+        self._twice = self._repeated(units) if repeats else set[_Part]()
 
-    def _twice(self, units: Sequence[Unit]) -> set[str]:
-        """The digests of operations and reductions that occur in two statements."""
-        first: dict[str, Unit] = {}
-        twice: set[str] = set()
+    def _repeated(self, units: Sequence[Unit]) -> set[_Part]:
+        """The operations and reductions that occur in two statements."""
+        first: dict[_Part, Unit] = {}
+        twice: set[_Part] = set()
         for unit in units:
             for node in operations(p.value for p in unit.pieces):
-                digest = self.keys.of(node).digest
-                if first.setdefault(digest, unit) is not unit:
-                    twice.add(digest)
+                part = self._part(node)
+                if first.setdefault(part, unit) is not unit:
+                    twice.add(part)
         return twice
+
+    def _part(self, node: Node) -> _Part:
+        """What an expression computes, in instances of which block, if of any: each has its own."""
+        block = next((s.block for s in node.free if isinstance(s, Inner | Instance)), None)
+        return self.keys.of(node).digest, block
 
     def hold(self, node: Node, unit: Unit, index: tuple[Node, ...]) -> None:
         """An expression is what `unit` holds at `index`; not told of one that is the same all along an axis."""
         key = self.keys.of(node)
         if frozenset(key.vars) >= frozenset(s for i in index for s in i.free):
-            self.holders.setdefault(key.digest, (unit, key.vars, index))
+            self._holders.setdefault(self._part(node), (unit, key.vars, index))
+
+    def holds(self, unit: Unit, node: Node) -> bool:
+        """Whether an expression is what a unit is read for."""
+        found = self._holders.get(self._part(node))
+        return found is not None and found[0] is unit
 
     def known(self, node: Node, reader: Unit) -> Get | None:
         """The read of a unit, other than the reader, that holds an expression."""
         key = self.keys.of(node)
-        found = self.holders.get(key.digest)
+        found = self._holders.get(self._part(node))
         if found is None or found[0] is reader:
             return None
         unit, vars, index = found
@@ -115,7 +128,7 @@ class Shared:
     def repeated(self, node: Node, axes: frozenset[Sym]) -> bool:
         """Whether two statements compute an expression, which is not the same all along one of `axes`."""
         key = self.keys.of(node)
-        return key.digest in self.twice and frozenset(key.vars) >= axes
+        return self._part(node) in self._twice and frozenset(key.vars) >= axes
 
 
 def operations(values: Iterable[Node]) -> Iterator[Node]:

@@ -96,13 +96,13 @@ def conjuncts(guards: Iterable[Node]) -> frozenset[Node]:
 def _sum(exit: Node, start: Node) -> Term | None:
     parted = branch(exit)
     if parted is not None:
-        return _guarded(parted, start, _sum) or _either(parted, start, _sum)
+        return _guarded(parted, start, _sum) or _after(exit, parted, start, _sum) or _either(parted, start, _sum)
     if exit.kind == "int":
-        _, terms = parts(exit)
-        if dict(terms).get(start) != 1:
-            return None
-        rest = combine(exit, start, -1)
-        return Term("sum", rest)
+        for atom, c in parts(exit)[1]:
+            if c == 1 and occurs(start, atom):
+                before = Term("sum", ZERO) if atom is start else _sum(atom, start) if branch(atom) else None
+                return Term("sum", combine(combine(exit, atom, -1), _unguarded(before))) if before else None
+        return None
     value = _peel(exit, start)
     return Term("sum", value) if value is not None else None
 
@@ -122,6 +122,9 @@ def _peel(node: Node, start: Node) -> Node | None:
                 return negative(b)
             inner = _peel(a, start)
             return arith.sub(inner, b) if inner is not None else None
+        case Op(fn="select"):
+            chosen = _sum(node, start)
+            return _unguarded(chosen) if chosen is not None else None
         case _:
             pass
     return None
@@ -135,7 +138,11 @@ def negative(a: Node) -> Node:
 def _product(exit: Node, start: Node) -> Term | None:
     parted = branch(exit)
     if parted is not None:
-        return _guarded(parted, start, _product) or _either(parted, start, _product)
+        return (
+            _guarded(parted, start, _product)
+            or _after(exit, parted, start, _product)
+            or _either(parted, start, _product)
+        )
     match exit:
         case Lin(const=0, terms=((atom, factor),)) if atom is start:
             return Term("product", integer(factor))
@@ -145,7 +152,7 @@ def _product(exit: Node, start: Node) -> Term | None:
                     return Term("product", other)
                 if start.free <= one.free:
                     inner = _product(one, start)
-                    return Term("product", arith.mul(inner.value, other)) if inner and not inner.guards else None
+                    return Term("product", arith.mul(_unguarded(inner), other)) if inner else None
         case _:
             pass
     return None
@@ -158,6 +165,32 @@ def _guarded(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node
             found = inner(changed, start)
             if found is not None:
                 return replace(found, guards=(guard, *found.guards))
+    return None
+
+
+def _after(
+    exit: Node, parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]
+) -> Term | None:
+    """One part after another: what a branch leaves alone is what an earlier branch left."""
+    for kept in parted[:0:-1]:
+        if kept is start or not occurs(start, kept):
+            continue
+        first, later = inner(kept, start), inner(exit, kept)
+        if first is None or later is None or first.op != later.op or not (first.sure and later.sure):
+            continue
+        if any(occurs(start, n) for n in (later.value, *later.guards)):
+            continue
+        if first.op == "sum":
+            return Term("sum", arith.add(_unguarded(first), _unguarded(later)))
+        if first.op == "product":
+            return Term("product", arith.mul(_unguarded(first), _unguarded(later)))
+        one, other = _all(first.guards), _all(later.guards)
+        both = arith.select(
+            arith.both(one, other),
+            arith.extreme(first.op, first.value, later.value),
+            arith.select(one, first.value, later.value),
+        )
+        return Term(first.op, both, tuple(g for g in (arith.either(one, other),) if g is not TRUE))
     return None
 
 
@@ -217,6 +250,7 @@ def _extreme(exit: Node, start: Node) -> Term | None:
         return None
     c, a, b = parted
     chosen = _either(parted, start, _called) if start not in (a, b) else None
+    chosen = chosen or _after(exit, parted, start, _extreme)
     if chosen is not None:
         return chosen
     for condition, taken, kept in ((c, a, b), (arith.negate(c), b, a)):
