@@ -17,6 +17,9 @@ from spatial.ir.affine import Affine
 MOST_STEPS = 1 << 20
 """Forms looked at while systems are reduced, and parts of boxes that are searched; what takes more is not decided."""
 
+MANY = 1 << 32
+"""Values of a symbol beyond which it is halved last."""
+
 Ranges = dict[str, tuple[int, int]]
 """Inclusive bounds of each symbol."""
 
@@ -148,7 +151,7 @@ class _System:
 
     def search(self) -> Answer:
         """Halves the box until nothing is left, or a point is found."""
-        used = {s for f in (*self.zero, *self.least) for s in f.symbols}
+        used = sorted({s for f in (*self.zero, *self.least) for s in f.symbols})
         pending = [self.ranges]
         while pending:
             if not self.steps.take():
@@ -156,8 +159,8 @@ class _System:
             ranges = pending.pop()
             if not self._open(ranges):
                 continue
-            widest = max(used, key=lambda s: (ranges[s][1] - ranges[s][0], s), default=None)
-            if widest is None or ranges[widest][0] == ranges[widest][1]:
+            widest = _widest(used, ranges)
+            if widest is None:
                 return Answer(True, self._point({s: low for s, (low, _) in ranges.items()}))
             low, high = ranges[widest]
             middle = (low + high) // 2
@@ -175,3 +178,9 @@ class _System:
                 symbol, form = step
                 found[symbol] = form.at(found)
         return found
+
+
+def _widest(symbols: Sequence[str], ranges: Ranges) -> str | None:
+    """The symbol that has most values left, if one has several; those of many decide little and come last."""
+    left = {s: ranges[s][1] - ranges[s][0] for s in symbols}
+    return max((s for s in symbols if left[s]), key=lambda s: (left[s] < MANY, left[s]), default=None)

@@ -51,6 +51,8 @@ def to_float(a: Node) -> Node:
     """An Int as arithmetic with a Float sees it."""
     if a.kind == "float":
         return a
+    if a.kind == "mixed":
+        raise Undefined("an item may be an Int or a Float", "store one kind everywhere (0.0)")
     if a.kind != "int":
         raise Undefined("a truth value is not a number", "choose a number with If: 1 or 0")
     n = int_constant(a)

@@ -8,7 +8,7 @@ split again wherever every access splits. Results, tables and weights keep the e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from spatial.lift.algebra.bounds import bounds
@@ -192,8 +192,8 @@ class Family:
     forms: list[Node] = field(default_factory=list[Node])
 
 
-def families(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Family]:
-    """The families whose extents are ours to choose."""
+def families(units: Sequence[Unit], blocks: Sequence[BlockValue], last: Iterable[Tensor]) -> list[Family]:
+    """The families whose extents are ours to choose; not so where one is in `last`: what a state is at last."""
     group: dict[Tensor, list[Tensor]] = {u: [u] for u in units}
 
     def unite(a: Tensor, b: Tensor) -> None:
@@ -212,7 +212,8 @@ def families(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Family
         for initial, inner, made in zip(block.initial, block.inner, block.made, strict=True):
             unite(initial, inner)
             unite(inner, made)
-    for t in _finals(units, blocks):
+    kept = {t for t in last if isinstance(t, Final)}
+    for t in (*_finals(units, blocks), *kept):
         unite(t, t.block.inner[t.slot])
     found: list[Family] = []
     seen: set[int] = set()
@@ -220,7 +221,8 @@ def families(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Family
         if id(tensors) in seen:
             continue
         seen.add(id(tensors))
-        if all(isinstance(t, Unit | Inner | Final) and not (isinstance(t, Unit) and t.fixed) for t in tensors):
+        ours = (isinstance(t, Inner | Final) or (isinstance(t, Unit) and not t.fixed) for t in tensors)
+        if all(ours) and kept.isdisjoint(tensors):
             found.append(Family(tensors, tuple(d or 0 for d in tensors[0].dims or ())))
     return found
 
@@ -241,9 +243,14 @@ def _finals(units: Sequence[Unit], blocks: Sequence[BlockValue]) -> list[Final]:
     return list(found)
 
 
-def reshape(units: Sequence[Unit], blocks: Sequence[BlockValue], variables: bool = True) -> None:
-    """Gives every made tensor its canonical extents, and (`variables`: all of) every unit its canonical box."""
-    chosen = families(units, blocks)
+def reshape(
+    units: Sequence[Unit], blocks: Sequence[BlockValue], last: Iterable[Tensor], variables: bool = True
+) -> None:
+    """Gives every made tensor its canonical extents, and (`variables`: all of) every unit its canonical box.
+
+    `last`: what states are at last, which keep the extents they have outside.
+    """
+    chosen = families(units, blocks, last)
     of: dict[Tensor, Family] = {t: f for f in chosen for t in f.tensors}
     mapper = Mapper(lambda t, index: get(t, _flatten(index, of[t].dims) if t in of else index))
     for u in units:

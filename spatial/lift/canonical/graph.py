@@ -50,12 +50,13 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     units = Units(folded.instead)
     results = [(name, _root(units, value, machine, name)) for name, value in roots.results]
     state = [(name, source, _last(units, value)) for name, source, value in roots.state]
+    last = [t for _, _, t in state]
     shows = [_shown(units, value, machine) for value in roots.shows]
     shown = [p for line in shows for p in line if isinstance(p, Tensor)]
-    for t in (*(t for _, t in results), *(t for _, _, t in state), *shown):
+    for t in (*(t for _, t in results), *last, *shown):
         if isinstance(t, Unit):
             t.fixed = True
-    outside: set[Tensor] = {t for _, t in results} | {t for _, _, t in state} | set(shown)
+    outside: set[Tensor] = {t for _, t in results} | set(last) | set(shown)
     for block in units.blocks.values():
         outside |= {*block.initial, *block.made}
     blocks = list(units.blocks.values())
@@ -67,7 +68,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     for repeats in (False, True):
         equal |= merge(units, outside)
         Hoister(units, reachable(units, outside), repeats).run()
-    reshape(reachable(units, outside), blocks, variables=False)
+    reshape(reachable(units, outside), blocks, last, variables=False)
     joined = join(units, outside)
     live = reachable(units, outside)
     drop_unread(live, blocks, outside)
@@ -75,7 +76,7 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     _hold_something(live)
     lay_out(live, blocks, outside)
     settle(live)
-    reshape(live, blocks)
+    reshape(live, blocks, last)
     check_inside(live, machine.assumed)
     as_tables(live)
     live = [*live, *tabulate(units, live)]

@@ -194,18 +194,17 @@ def _close_written(w: Written, c: Closing, reads: dict[Get, Node]) -> Made:
     assert isinstance(k.entry, Seq)
     entry = k.entry.tensor
     change = Substitution({}, None, reads)
+    grown = bool(k.growth) or (isinstance(w.start.length, Sym) and w.start.length.carried)
     closed: list[Piece] = []
-    for p in w.exit.pieces:
-        if p in w.terms:
-            closed.append(_accumulated(w, p, c, change, entry))
-        else:
-            closed.append(_written_once(w, p, c, change))
-    _check_apart(w, c)
-    if k.growth or (isinstance(w.start.length, Sym) and w.start.length.carried):
-        return _grown(w, c, entry, closed)
     result = entry
-    for p in closed:
-        result = put(result, p, k.order, k.span, k.cell.name, c.known)
+    for p in w.exit.pieces:
+        # What adds to some items leaves the others as the pieces before it made them.
+        closed.append(_accumulated(w, p, c, change, result) if p in w.terms else _written_once(w, p, c, change))
+        if not grown:
+            result = put(result, closed[-1], k.order, k.span, k.cell.name, c.known)
+    _check_apart(w, c)
+    if grown:
+        return _grown(w, c, entry, closed)
     assert isinstance(result, Made)
     return result
 
