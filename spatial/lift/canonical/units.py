@@ -160,8 +160,7 @@ class Units:
                 final = Final(tensor.name, tensor.dims, tensor.kind, block, tensor.slot)
                 return final, ()
             case Inner():
-                # Known by the block it belongs to: the rebuilt one registers it.
-                return tensor, ()
+                return self.block(tensor.block).inner[tensor.slot], ()
             case Start():
                 raise NotLifted("a value of a loop is read outside it", "", None)
             case _:
@@ -253,16 +252,17 @@ class Units:
     # -- blocks
 
     def block(self, block: BlockValue) -> BlockValue:
-        """The block over units (its `inner` tensors stay what they are)."""
+        """The block over units, with carried tensors of its own: their extents will be chosen anew."""
         found = self.blocks.get(block)
         if found is not None:
             return found
         rebuilt = BlockValue(block.trip, block.b, block.order, block.origin)
-        rebuilt.inner = block.inner
+        for old in block.inner:
+            inner = Inner(old.name, old.dims, old.kind, rebuilt, old.slot)
+            inner.range = old.range
+            rebuilt.inner.append(inner)
         self.blocks[block] = self.blocks[rebuilt] = rebuilt  # what is over units already stays as it is
         block.b.block = rebuilt
-        for inner in block.inner:
-            inner.block = rebuilt
         # What is handed on is told apart by what it starts as: that stands first.
         rebuilt.initial += [self.tensor(initial)[0] for initial in block.initial]
         rebuilt.made += [self.tensor(made)[0] for made in block.made]
