@@ -10,7 +10,6 @@ bodies, `phases`, `state`, `missing` (statement, binder, kind, why, mend, file, 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from spatial.cli.explain import explained, told
 from spatial.cli.jobs import Job, job_of
-from spatial.cli.output import print_json
-from spatial.errors import EnvironmentFault, Refused, Unsupported
+from spatial.cli.output import print_json, write_whole
+from spatial.errors import Refused, Unsupported
 
 if TYPE_CHECKING:
     from spatial.ir.body import Body
@@ -139,11 +138,4 @@ def _write(path: Path, program: Program) -> None:
     from spatial.ir.text import print_program
 
     data = print_program(program).encode() if path.suffix == ".txt" else wire.pack(program)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, lambda at: at.write_bytes(data))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from spatial import __version__
 
+_DIGITS = 18
+
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The options of one command; `command` names it."""
@@ -125,8 +127,10 @@ def _count(text: str) -> int:
 
 
 def _integer(text: str) -> int:
-    if len(text) > 18 or not text.removeprefix("-").isdecimal():
+    if not text.removeprefix("-").isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no integer")
+    if len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"{text} is too large: an integer has up to {_DIGITS} digits here")
     return int(text)
 
 

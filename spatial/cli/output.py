@@ -1,4 +1,5 @@
-"""What commands print: one JSON object with a schema, and arrays read from and written to npz files.
+"""What commands print and write: one JSON object with a schema, arrays read from and written to npz files, and how a
+file that a person named is written.
 
 JSON goes to standard output, one object a run, `schema: "spatial.COMMAND/1"` first; keys keep the order they are given
 in. Nothing else is printed there then.
@@ -10,7 +11,7 @@ import json
 import os
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -51,19 +52,32 @@ def read_npz(path: Path | None) -> dict[str, Array]:
 
 
 def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write `arrays` to an npz file, whole or not at all; equal arrays, equal bytes. Raises EnvironmentFault."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write `arrays` to an npz file; equal arrays, equal bytes. Raises EnvironmentFault."""
+    write_whole(path, lambda at: _write_arrays(at, arrays))
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Have `write` make the file a person named, whole or not at all. Raises EnvironmentFault.
+
+    What a link leads to is made, and the link stays. A device or a pipe is written to: a rename would put a file in its
+    place.
+    """
+    temporary = None
     try:
         if path.exists() and not path.is_file():
-            # A device or a pipe is written to: a rename would put a file in its place.
-            _write_arrays(path, arrays)
+            write(path)
             return
-        _write_arrays(temporary, arrays)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}") from None
+        at = path.resolve()
+        temporary = at.with_name(f".{at.name}.{os.getpid()}")
+        write(temporary)
+        os.replace(temporary, at)
+    except (OSError, RuntimeError) as error:
+        # A circle of links is a RuntimeError to `resolve`.
+        reason = getattr(error, "strerror", None) or error
+        raise EnvironmentFault(f"{path} cannot be written: {reason}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:

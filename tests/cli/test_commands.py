@@ -184,6 +184,34 @@ def test_a_pipe_is_written_to_and_stays_one(capsys: pytest.CaptureFixture[str], 
         assert found["sums"].tolist() == [45] * 20
 
 
+def test_a_program_goes_to_the_pipe_or_through_the_link_that_was_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    source = tmp_path / "sum.lg"
+    source.write_text("## Main\nLet y be 0.0.\nRepeat for i from 1 to 4:\n    Set y to y + item i of x.\n")
+    given = ("compile", str(source), "--target", "reference", "-o")
+    plain, pipe, link, circle = (tmp_path / name for name in ("plain.prog", "pipe", "link", "circle"))
+    told(capsys, *given, str(plain))
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        told(capsys, *given, str(pipe))
+        assert reader.stdout is not None
+        assert reader.stdout.read() == plain.read_bytes()
+    assert pipe.is_fifo()
+    (tmp_path / "far").mkdir()
+    link.symlink_to(tmp_path / "far" / "made")
+    for _ in range(2):  # a link to nothing yet, then to a file
+        told(capsys, *given, str(link))
+        assert link.is_symlink()
+        assert (tmp_path / "far" / "made").read_bytes() == plain.read_bytes()
+    circle.symlink_to(circle)
+    for bad, why in ((circle, "cannot be written"), (tmp_path / "far", "Is a directory")):
+        assert main([*given, str(bad)]) == 4
+        assert why in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["circle", "far", "link", "pipe", "plain.prog", "sum.lg"]
+    assert [p.name for p in (tmp_path / "far").iterdir()] == ["made"]
+
+
 def test_an_artifact_without_an_end_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     monkeypatch.setattr("spatial.build.artifacts.MAX_FILE", 1 << 16)
     assert "more than 65536 bytes" in refused(capsys, "check", "/dev/zero", "--target", "reference", code=1)
@@ -328,10 +356,17 @@ def test_exit_codes_of_the_environment_and_of_usage(capsys: pytest.CaptureFixtur
     assert 'did you mean "tiny"?' in refused(capsys, "check", "artifacts/tin", code=4)
     (tmp_path / "not.bin").write_bytes(b"spatial\x01\xa6Bundle")
     refused(capsys, "check", str(tmp_path / "not.bin"), code=1)
-    for arguments in (["frobnicate"], ["generate", "x", "--ids", "1,x"], ["compile", "x", "--size", "3=n"]):
+    for arguments, why in (
+        (["frobnicate"], "invalid choice"),
+        (["generate", "x", "--ids", "1,x"], "'x' is no integer"),
+        (["compile", "x", "--size", "3=n"], "is no name=value"),
+        (["compile", "x", "--size", "n=99999999999999999999"], "99999999999999999999 is too large"),
+        (["compile", "x", "--size", f"n=-{'9' * 5000}"], "9 is too large"),
+    ):
         with pytest.raises(SystemExit) as ended:
             main(arguments)
         assert ended.value.code == 2
+        assert why in capsys.readouterr().err
 
 
 def test_a_fault_of_ours_is_told_as_one(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
