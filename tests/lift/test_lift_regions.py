@@ -206,3 +206,76 @@ Repeat for i from 1 to n:
 """
     ((line, why),) = refusals(text, FACTS)
     assert line == 5 and "is not proved in range" in why
+
+
+WINDOWED = """Let y be [].
+Repeat for i from 1 to n:
+    Let line be [].
+    Repeat for c from 1 to m:
+        Let s be 0.0.
+{body}        Push s to line.
+    Push line to y.
+"""
+"""A sum over what lies around i, for several columns: what its terms compute without the column is shared by them."""
+
+SLID = """        Repeat for j from max(1, i - 2) to i:
+            Set s to s + {term} * z[j][c].
+"""
+
+PADDED = """        Repeat for j from -1 to 1:
+            If {condition}:
+                Set s to s + {term} * z[j + 2][c].
+"""
+
+IN_RANGE = "i + j >= 1 and i + j <= n"
+
+SHARED = {
+    "a window": (SLID.format(term="exp(x[j])"), (N,)),
+    "a window, counted on": (SLID.format(term="exp(h[n + 1 - j] + f[2])"), (N,)),
+    "a window by a condition": (
+        """        Repeat for j from 1 to i:
+            If i - j < 3:
+                Set s to s + exp(x[j]) * z[j][c].
+""",
+        (N,),
+    ),
+    "an edge of zeros": (PADDED.format(condition=IN_RANGE, term="max(0.0, x[i + j])"), (N,)),
+    "an edge of zeros, two tables": (PADDED.format(condition=IN_RANGE, term="(x[i + j] * h[i + j])"), (N,)),
+    "what knows its row too": (PADDED.format(condition=IN_RANGE, term="exp(x[i + j] * x[i])"), None),
+    "what is chosen by numbers": (
+        PADDED.format(condition=IN_RANGE, term="max(0.0, f[min(3, max(1, q[i + j]))])"),
+        (N,),
+    ),
+    "what reads two places": (
+        PADDED.format(condition="i + j >= 2 and i + j <= n", term="exp(x[i + j] - x[i + j - 1])"),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_the_terms_of_a_window_share_is_made_over_the_whole_table(name: str):
+    body, dims = SHARED[name]
+    text = "## To native exp (x: Float) -> Float\n## Main\n" + WINDOWED.format(body=body)
+    graph = graph_of(text, FACTS)
+    made = {t.dims for t in graph.tensors if t.role == "made"} - {(N, M)}
+    assert made == ({dims} if dims else set())
+    for seed in range(4):
+        agree(text, FACTS, inputs(seed), graph=graph)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        Repeat for j from i - 2 to i:\n            Set s to s + exp(x[j]) * z[1][c].\n",
+        PADDED.format(condition="i + j >= 1", term="max(0.0, x[i + j])"),
+        PADDED.format(condition="i + j >= 0 and i + j <= n", term="max(0.0, x[i + j])"),
+        PADDED.format(condition="i + j >= 1 and i + j <= n + 1", term="max(0.0, x[i + j])"),
+        PADDED.format(condition=IN_RANGE, term="max(0.0, x[i + j + 1])"),
+        PADDED.format(condition=IN_RANGE, term="max(0.0, x[i - j])"),
+        PADDED.format(condition=IN_RANGE, term="(max(0.0, x[i + j]) + x[i + j - 1])"),
+    ],
+)
+def test_a_window_that_leaves_its_table_is_refused(body: str):
+    text = "## To native exp (x: Float) -> Float\n## Main\n" + WINDOWED.format(body=body)
+    assert all("is not proved in range" in why for _, why in refusals(text, FACTS))

@@ -63,11 +63,11 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     for unit in units.all:
         selected(unit, units.read_unit)
     cut_large(units, reachable(units, outside))
-    Regions(Hoister(units, reachable(units, outside), False), machine.assumed).run()
+    Regions(Hoister(units, reachable(units, outside), False, machine.assumed), machine.assumed).run()
     equal: dict[Unit, Unit] = {}
     for repeats in (False, True):
         equal |= merge(units, outside)
-        Hoister(units, reachable(units, outside), repeats).run()
+        Hoister(units, reachable(units, outside), repeats, machine.assumed).run()
     reshape(reachable(units, outside), blocks, last, variables=False)
     joined = join(units, outside)
     live = reachable(units, outside)

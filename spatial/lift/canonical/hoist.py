@@ -6,7 +6,7 @@ statement, reductions that cannot stay, and run-time indices that are more than 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from spatial.lift.algebra.arith import rebuild
 from spatial.lift.algebra.bounds import Bounds, add_bounds, bounds, is_affine
@@ -43,14 +43,17 @@ from spatial.lift.context.state import NotLifted, Site
 class Hoister:
     """Rewrites units until no expression holds a part that must stand alone.
 
-    `repeats`: what two statements compute stands alone too; asked once the statements are apart.
+    `repeats`: what two statements compute stands alone too; asked once the statements are apart. `assumed`: the
+    declared relations of inputs.
     """
 
-    def __init__(self, units: Units, live: Sequence[Unit], repeats: bool) -> None:
+    def __init__(self, units: Units, live: Sequence[Unit], repeats: bool, assumed: tuple[Node, ...] = ()) -> None:
         self.units = units
         self.live = list(live)
         self.shared = Shared(live, repeats)
         self.closed: dict[Node, bool] = {}
+        self.assumed = assumed
+        self.within: dict[Node, bool] = {}
 
     def run(self) -> None:
         """Hoists in every unit, in new ones too; then every reduction that is part of an expression."""
@@ -101,7 +104,7 @@ class Hoister:
             found = self.shared.known(node, unit)
             if found is not None:
                 return found
-            if self.shared.repeated(node, mine) and not self.shared.holds(unit, node) and inside(node):
+            if self.shared.repeated(node, mine) and not self.shared.holds(unit, node) and self.safe(node):
                 return self.alone(node, mine, unit)
         match node:
             case Const() | Sym():
@@ -113,8 +116,14 @@ class Hoister:
                 return self.alone(read, mine, unit)
             case Op() if node.kind == "float" and node.free and node.fn != "float" and is_closed(node, self.closed):
                 return self.alone(node, free_axes(node), unit)
-            case Op() if node.kind != "bool" and not top and len(mine) < len(box) and not is_closed(node, self.closed):
-                return self.alone(node, mine, unit)
+            case Op() if (
+                node.kind != "bool"
+                and not top
+                and len(mine) < len(box)
+                and not is_closed(node, self.closed)
+                and (apart := self.apart(node, mine, unit)) is not None
+            ):
+                return apart
             case Op(fn="floor" | "ceil" | "round"):
                 return _same_or(node, tuple(self.limited(a, box, unit) for a in node.args))
             case Op():
@@ -232,6 +241,27 @@ class Hoister:
         self.shared.hold(node, unit, vars)
         return read
 
+    def apart(self, node: Node, axes: frozenset[Sym], reader: Unit) -> Node | None:
+        """An operation in a unit of its own; None if some of its reads leave their tables without the conditions of
+        the reduction around it, which that unit would not have: it stays where they hold."""
+        if self.safe(node):
+            return self.alone(node, axes, reader)
+        for index, extent in _places(node):
+            found = _over_places(node, index, extent, axes)
+            if found is not None and self.safe(found[0]):
+                # What it is at every place of the table, read at the places that the conditions leave.
+                value, place, rest = found
+                return Substitution({place: index}).node(self.alone(value, rest | {place}, reader))
+        return None
+
+    def safe(self, node: Node) -> bool:
+        """Whether every access of an expression lies in its tensor, whatever conditions it stands under."""
+        found = self.within.get(node)
+        if found is None:
+            alone = isinstance(node, Get | Fold)
+            found = self.within[node] = inside(node, self.assumed) if alone else all(self.safe(c) for c in children(node))
+        return found
+
     def folds(self) -> None:
         """Every reduction stands alone; what may join its reader joins it later."""
         at = 0
@@ -314,6 +344,33 @@ def _same_or(node: Op, args: tuple[Node, ...]) -> Node:
 def _among(found: Bounds, extent: int) -> bool:
     low, high = found
     return low is not None and high is not None and low >= 0 and high < extent
+
+
+def _places(node: Node) -> Iterator[tuple[Lin, int]]:
+    """The indices of the direct reads of an expression that are sums, with the extent of their axes."""
+    for read in below(node):
+        if isinstance(read, Get):
+            for index, extent in zip(read.index, read.tensor.dims or (), strict=True):
+                if isinstance(index, Lin) and extent is not None and is_affine(index):
+                    yield index, extent
+
+
+def _over_places(
+    node: Node, index: Lin, extent: int, axes: frozenset[Sym]
+) -> tuple[Node, Sym, frozenset[Sym]] | None:
+    """(an expression over the places of an axis, their variable, its other variables), if it knows the variables of
+    `index`, the place, by that alone."""
+    own = [(a, c) for a, c in index.terms if isinstance(a, Sym)]
+    if len(own) != len(index.terms) or not all(a in axes for a, _ in own):
+        return None
+    for v, c in own:
+        if abs(c) == 1:
+            place = Sym("k", extent)
+            rest = combine(index, v, -c)
+            value = Substitution({v: scale(combine(place, rest, -1), c)}).node(node)
+            others = axes - {a for a, _ in own}
+            return (value, place, others) if axes_of(value, axes) <= others else None
+    return None
 
 
 def outer_folds(node: Node) -> list[Fold]:

@@ -15,9 +15,9 @@ from spatial.lift.canonical.units import Unit
 from spatial.lift.context.state import NotLifted
 
 
-def inside(node: Node) -> bool:
+def inside(node: Node, assumed: tuple[Node, ...] = ()) -> bool:
     """Whether every access of an expression lies in its tensor, whatever conditions it stands under."""
-    return all(_proved(i, extent, known) for _, i, extent, known in _accesses(node, ()))
+    return all(_proved(i, extent, known) for _, i, extent, known in _accesses(node, assumed))
 
 
 def check_inside(units: Sequence[Unit], assumed: tuple[Node, ...]) -> None:
@@ -38,13 +38,14 @@ def _check(node: Node, known: tuple[Node, ...], unit: Unit) -> None:
 
 def _accesses(node: Node, known: tuple[Node, ...]) -> Iterator[tuple[Tensor, Node, int, tuple[Node, ...]]]:
     """Each index of each read, with the extent of its axis and the conditions it stands under."""
-    seen: set[int] = set()
+    seen: set[tuple[Node, tuple[Node, ...]]] = set()
     pending: list[tuple[Node, tuple[Node, ...]]] = [(node, known)]
     while pending:
-        n, guards = pending.pop()
-        if id(n) in seen:
+        at = pending.pop()
+        if at in seen:
             continue
-        seen.add(id(n))
+        seen.add(at)
+        n, guards = at
         if isinstance(n, Get):
             for axis, index in enumerate(n.index):
                 extent = n.tensor.dims[axis] if n.tensor.dims is not None else None
