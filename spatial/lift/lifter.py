@@ -142,7 +142,7 @@ def _execute(
     for statement in program.main:
         mark = machine.mark()
         try:
-            value = executor.body((statement,), machine.globals)
+            value = executor.whole((statement,), machine.globals)
             if value is not None:
                 break
         except Exhausted as found:

@@ -258,8 +258,11 @@ class Hoister:
         """Whether every access of an expression lies in its tensor, whatever conditions it stands under."""
         found = self.within.get(node)
         if found is None:
-            alone = isinstance(node, Get | Fold)
-            found = self.within[node] = inside(node, self.assumed) if alone else all(self.safe(c) for c in children(node))
+            if isinstance(node, Get | Fold):
+                found = inside(node, self.assumed)
+            else:
+                found = all(self.safe(c) for c in children(node))
+            self.within[node] = found
         return found
 
     def folds(self) -> None:
@@ -355,9 +358,7 @@ def _places(node: Node) -> Iterator[tuple[Lin, int]]:
                     yield index, extent
 
 
-def _over_places(
-    node: Node, index: Lin, extent: int, axes: frozenset[Sym]
-) -> tuple[Node, Sym, frozenset[Sym]] | None:
+def _over_places(node: Node, index: Lin, extent: int, axes: frozenset[Sym]) -> tuple[Node, Sym, frozenset[Sym]] | None:
     """(an expression over the places of an axis, their variable, its other variables), if it knows the variables of
     `index`, the place, by that alone."""
     own = [(a, c) for a, c in index.terms if isinstance(a, Sym)]

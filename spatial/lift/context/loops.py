@@ -37,7 +37,7 @@ class Runner(Protocol):
         """The evaluator of its expressions."""
         ...
 
-    def body(self, body: Sequence[syntax.Stmt], scope: Scope) -> Value | None:
+    def body(self, body: Sequence[syntax.Stmt], scope: Scope) -> object:
         """Runs statements in order; the value if they return one."""
         ...
 

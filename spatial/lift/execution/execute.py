@@ -30,6 +30,7 @@ from spatial.lift.context.state import (
 )
 from spatial.lift.context.writes import guarded
 from spatial.lift.execution.repeats import run_repeat, run_repeat_in, run_while
+from spatial.lift.execution.returns import Outcome, Partly, cases, returns
 from spatial.lift.execution.stores import push, set_item
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
@@ -49,39 +50,49 @@ class Executor:
 
     # -- bodies
 
-    def body(self, body: Sequence[syntax.Stmt], scope: Scope) -> Value | None:
-        """Runs statements in order; the value if they return one."""
+    def whole(self, body: Sequence[syntax.Stmt], scope: Scope) -> Value | None:
+        """Runs all statements of a function or of Main; the value if they return one."""
+        found = self.body(body, scope)
+        if not isinstance(found, Partly):
+            return found
+        if all(isinstance(value, Nothing) for _, value in found.cases):
+            return Nothing()  # where it does not return it ends, and gives nothing either
+        raise NotLifted("a function returns on one branch only", "return from both, or after the branch", found.span)
+
+    def body(self, body: Sequence[syntax.Stmt], scope: Scope) -> Outcome:
+        """Runs statements in order, and tells whether they return."""
         run = self.plainly if self.m.survey is None else self.surveyed
         for n, statement in enumerate(body):
-            done, value = run(statement, body[n + 1 :] if isinstance(statement, syntax.If) else (), scope)
-            if done:
-                return value
+            found = run(statement, scope)
+            if isinstance(found, Partly) and n + 1 < len(body):
+                return self.onward(found, body[n + 1 :], scope)
+            if found is not None:
+                return found
         return None
 
-    def plainly(self, statement: syntax.Stmt, rest: Sequence[syntax.Stmt], scope: Scope) -> tuple[bool, Value | None]:
-        """Runs one statement; whether the body is done, and the value it returns. A refusal gets its place."""
+    def plainly(self, statement: syntax.Stmt, scope: Scope) -> Outcome:
+        """Runs one statement, and tells whether it returns. A refusal gets its place."""
         self.spent.one()
         try:
-            if isinstance(statement, syntax.If):
-                return self.branch(statement, rest, scope)
-            value = self.statement(statement, scope)
+            return (
+                self.branch(statement, scope) if isinstance(statement, syntax.If) else self.statement(statement, scope)
+            )
         except Undefined as problem:
             refused = NotLifted(str(problem), problem.mend, statement.span)
             raise refused.at(statement.span, self.binder(statement)) from None
         except NotLifted as problem:
             raise problem.at(statement.span, self.binder(statement)) from None
-        return value is not None, value
 
     # -- surveys
 
-    def surveyed(self, statement: syntax.Stmt, rest: Sequence[syntax.Stmt], scope: Scope) -> tuple[bool, Value | None]:
+    def surveyed(self, statement: syntax.Stmt, scope: Scope) -> Outcome:
         """Runs one statement, or notes why it is refused and steps over it."""
         m, survey = self.m, self.m.survey
         assert survey is not None
         mark, count = m.mark(), len(survey.noted)
         survey.around.append(self.binder(statement))
         try:
-            return self.plainly(statement, rest, scope)
+            return self.plainly(statement, scope)
         except NotLifted as problem:
             if survey.wanted(problem):
                 raise
@@ -93,8 +104,8 @@ class Executor:
             if len(survey.noted) > count and not m.nest_depth and not m.block_depth:
                 self.keep_reads(statement, scope, mark)
 
-    def step_over(self, statement: syntax.Stmt, scope: Scope) -> tuple[bool, Value | None]:
-        """Takes from a refused statement's variables what it would have given them; whether the body ends there."""
+    def step_over(self, statement: syntax.Stmt, scope: Scope) -> Outcome:
+        """Takes from a refused statement's variables what it would have given them; where it returns, the body ends."""
         lost = Poison(at=statement.span)
         names = self.m.changes.assigned_names((statement,))
         if isinstance(statement, syntax.Let):
@@ -105,8 +116,8 @@ class Executor:
                 self.m.assign(self.m.lookup(name, scope, statement.span), lost)
         if self.m.survey is not None and _leaves_loop(statement):
             self.m.survey.left += 1
-        returns = any(isinstance(s, syntax.Return) for s in syntax.statements((statement,)))
-        return returns, lost if returns else None
+        ends = any(isinstance(s, syntax.Return) for s in syntax.statements((statement,)))
+        return lost if ends else None
 
     def keep_reads(self, statement: syntax.Stmt, scope: Scope, mark: Mark) -> None:
         """Notes what a statement that is not lifted, or not whole, reads: it is lifted for its sake."""
@@ -202,69 +213,84 @@ class Executor:
 
     # -- branches
 
-    def branch(self, s: syntax.If, rest: Sequence[syntax.Stmt], scope: Scope, n: int = 0) -> tuple[bool, Value | None]:
-        """Runs branch n of an If onward; whether the body is done (because a branch returned), and its value."""
+    def branch(self, s: syntax.If, scope: Scope, n: int = 0) -> Outcome:
+        """Runs branch n of an If onward, and tells whether and where it returns."""
         if n == len(s.branches):
-            value = self.body(s.otherwise, Scope(outer=scope))
-            return value is not None, value
+            return self.body(s.otherwise, Scope(outer=scope))
         test, taken = s.branches[n]
         condition = self.eval.condition(test, scope)
         known = arith.decided(condition, self.m.known())
         if known is True:
-            value = self.body(taken, Scope(outer=scope))
-            return value is not None, value
+            return self.body(taken, Scope(outer=scope))
         if known is False:
-            return self.branch(s, rest, scope, n + 1)
+            return self.branch(s, scope, n + 1)
         start, born = len(self.m.journal), next(cell_serial)
         first = self.under(condition, lambda: self.body(taken, Scope(outer=scope)))
         changed = self.rewind(start)
-        if first is not None:
-            return True, self.returned(condition, first, changed, s, rest, scope, n)
-        if self.under(arith.negate(condition), lambda: self.branch(s, (), scope, n + 1))[0]:
-            raise NotLifted("a function returns on one branch only", "return from both, or after the branch", s.span)
+        second = self.under(arith.negate(condition), lambda: self.branch(s, scope, n + 1))
         other = self.rewind(start)
-        self.join(condition, changed, other, s.span, lambda c: c.serial < born or scope.holds(c))
-        return False, None
+        self.join(
+            condition, (first, changed), (second, other), s.span, lambda c: c.serial < born or scope.holds(c), scope
+        )
+        match first, second:
+            case None, None:
+                return None
+            case None | Partly(), None | Partly():
+                both = cases(first, condition), cases(second, arith.negate(condition))
+                return Partly((*both[0], *both[1]), s.span)
+            case _, None | Partly():
+                return Partly(((condition, first), *cases(second)), s.span)
+            case None | Partly(), _:
+                return Partly(((arith.negate(condition), second), *cases(first)), s.span)
+            case _:
+                return self.merged(condition, first, second, None, s.span)
+
+    def onward(self, found: Partly, rest: Sequence[syntax.Stmt], scope: Scope) -> Outcome:
+        """Runs what comes after a statement that returned in some cases, where none of these holds."""
+        condition = found.rest
+        start, born = len(self.m.journal), next(cell_serial)
+        value = self.under(condition, lambda: self.body(rest, Scope(outer=scope)))
+        changed = self.rewind(start)
+        returned = found.cases[0][1]
+        self.join(
+            condition, (value, changed), (returned, {}), found.span, lambda c: c.serial < born or scope.holds(c), scope
+        )
+        if value is None or isinstance(value, Partly):
+            return Partly((*found.cases, *cases(value)), found.span)
+        for case, earlier in reversed(found.cases):
+            value = self.merged(case, earlier, value, None, found.span)
+        return value
 
     def join(
         self,
         condition: Node,
-        changed: dict[Cell, Value],
-        other: dict[Cell, Value],
+        taken: tuple[Outcome, dict[Cell, Value]],
+        otherwise: tuple[Outcome, dict[Cell, Value]],
         span: Span,
         seen: Callable[[Cell], bool],
-    ) -> None:
-        """Leaves in every variable `seen` afterwards, and in those of Main, what the branch taken left there."""
-        for cell in (*changed, *(c for c in other if c not in changed)):
-            if seen(cell) or self.m.globals.holds(cell):
-                before = cell.value
-                a, b = changed.get(cell, before), other.get(cell, before)
-                self.m.assign(cell, self.merged(condition, a, b, before, span))
-
-    def returned(
-        self,
-        condition: Node,
-        first: Value,
-        changed: dict[Cell, Value],
-        s: syntax.If,
-        rest: Sequence[syntax.Stmt],
         scope: Scope,
-        n: int,
-    ) -> Value:
-        """The value where one branch returns: that, or what the rest of the body returns."""
-        start, born = len(self.m.journal), next(cell_serial)
+    ) -> None:
+        """Leaves in every variable `seen` afterwards, and in those of Main, what the branch taken left there.
 
-        def onward() -> Value | None:
-            done, value = self.branch(s, (), scope, n + 1)
-            return value if done else self.body(rest, Scope(outer=scope))
-
-        second = self.under(arith.negate(condition), onward)
-        other = self.rewind(start)
-        if second is None:
-            raise NotLifted("a function returns on one branch only", "return from both", s.span)
-        # The function's own variables end with it; what was passed to be changed does not.
-        self.join(condition, changed, other, s.span, lambda c: c.serial < born and not scope.owns(c))
-        return self.merged(condition, first, second, None, s.span)
+        The function's own variables end where it returns; what was passed to be changed does not.
+        """
+        (first, changed), (second, other) = taken, otherwise
+        for cell in (*changed, *(c for c in other if c not in changed)):
+            top = self.m.globals.holds(cell)
+            if not top and not seen(cell):
+                continue
+            before = cell.value
+            a, b = changed.get(cell, before), other.get(cell, before)
+            ends = () if top or not scope.owns(cell) else (returns(first), returns(second))
+            match ends:
+                case (True, True):
+                    pass
+                case (True, False):
+                    self.m.assign(cell, b)
+                case (False, True):
+                    self.m.assign(cell, a)
+                case _:
+                    self.m.assign(cell, self.merged(condition, a, b, before, span))
 
     def under(self, condition: Node, run: Callable[[], T]) -> T:
         """Runs under one more guard."""
@@ -287,7 +313,7 @@ class Executor:
 
     def merged(self, condition: Node, a: Value, b: Value, before: Value | None, span: Span) -> Value:
         """`a` where the condition holds, else `b`."""
-        if a is b:
+        if a is b or (isinstance(a, Nothing) and isinstance(b, Nothing)):
             return a
         lost = [one for one in (a, b) if isinstance(one, Poison)]
         if lost:
@@ -339,7 +365,7 @@ class Executor:
                 own.names[param.name] = Cell(param.name, value)
         m.calls.append(name)
         try:
-            result = self.body(found.body, own)
+            result = self.whole(found.body, own)
         finally:
             m.calls.pop()
         if isinstance(result, Poison):
