@@ -138,10 +138,14 @@ def hold(work: Lowered, seed: int = 1, given: Mapping[str, Array] | None = None,
     """Run the program and hold results and state to the interpreter of its source: integers exactly, floats within
     the running error bound of what the graph computes. `given`: tables in place of drawn ones."""
     source, case = work.source, replace(work.case, seed=seed)
-    tables = {**tables_of(case), **(given or {})}
+    # A table of one possible number may be left out of a graph; the interpreter still asks for it.
+    ones = {n: t for n, t in source.facts.tables.items() if t.range is not None and t.range[0] == t.range[1]}
+    drawn = tables_of(case)
+    tables = {**drawn, **{n: v for n, v in (given or {}).items() if n in drawn or n not in ones}}
     got, bounds = outcome(case, work.program, work.target, fills=work.result.fills, given=tables)
     graph = case.graph
-    held = {t.name: bounds[n].value for n, t in enumerate(graph.tensors) if t.role in ("input", "weight", "state")}
+    held = {n: np.full(t.dims, t.range[0]) for n, t in ones.items() if t.range is not None}
+    held |= {t.name: bounds[n].value for n, t in enumerate(graph.tensors) if t.role in ("input", "weight", "state")}
     program = parse(source.text, f"{source.name}.lg")
     flat = flat_tables(program, source.facts)
     lists = {n: (v.ravel() if n in flat else v).tolist() for n, v in held.items()}

@@ -6,10 +6,11 @@ Knows no queue's ends and no tensor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from spatial.check.conditions import MOST_FACTS, Facts, facts_of, narrowed
 from spatial.check.coords import coordinates
 from spatial.check.spans import ANY_FLOAT, Span, apply, convert, hull, ints, is_int, lanes, rounded, within
 from spatial.check.typing_rules import walk
@@ -31,7 +32,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where an expression is evaluated: stage, queues and their flows, states, coordinates, the integer format.
+    """Where an expression is evaluated: stage, queues and their flows, states, coordinates, the datapath's formats.
 
     `first`: only the value of lane [0, 0] is asked for.
     """
@@ -42,51 +43,109 @@ class Scope:
     states: tuple[Span, ...]
     ranges: Mapping[str, tuple[int, int]]
     int_format: str
+    float_format: str
     first: bool = False
 
 
 def span_of(expr: Expr, scope: Scope) -> Span | str:
     """The values `expr` may take, or why it may fail."""
+    found = _lanes_of(expr, scope, ())
+    return found if isinstance(found, str) else found.taken
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """What a lane may hold: wherever it is `computed`, and where it is `taken`, the facts at hand being true there."""
+
+    computed: Span
+    taken: Span
+
+
+def _lanes_of(expr: Expr, scope: Scope, facts: Facts) -> _Lane | str:
+    """The values of `expr`, each result rounded, or held, to the format it is computed in, taken or not."""
     match expr:
         case Page(port):
             flow = scope.flows[scope.stage.ins[port].queue]
-            return flow.first if scope.first else flow.lanes
+            found: Span | str = flow.first if scope.first else flow.lanes
         case Cell(state):
-            return scope.states[state]
+            found = scope.states[state]
         case Const(value, kind):
             found = ints(int(value), int(value)) if kind == "int" else _constant(float(value))
-            return _held(found, scope.int_format, "the constant")
+            found = _held(found, scope.int_format, "the constant")
         case Coord(value, shape):
             rows, cols = (1, 1) if scope.first else shape
             lanes_of = dict(scope.ranges) | {"r": (0, rows - 1), "c": (0, cols - 1)}
-            return _held(ints(*value.bounds(lanes_of)), scope.int_format, f"the coordinate {value}")
-        case Op(op, operands):
-            args: list[Span] = []
-            for operand in operands:
-                got = span_of(operand, scope)
-                if isinstance(got, str):
-                    return got
-                args.append(got)
-            found = apply(op, args)
-            return found if isinstance(found, str) else _held(found, scope.int_format, op)
+            found = _held(ints(*value.bounds(lanes_of)), scope.int_format, f"the coordinate {value}")
+        case Op():
+            return _operation(expr, scope, facts)
         case Convert(prec, arg):
-            inner = span_of(arg, scope)
-            return inner if isinstance(inner, str) else convert(inner, prec)
+            inner = _lanes_of(arg, scope, facts)
+            if isinstance(inner, str):
+                return inner
+            found = convert(inner.computed, prec)
+            taken = convert(inner.taken, prec)
+            return found if isinstance(found, str) else _lane(expr, found, taken, scope, facts)
         case Lanes(op, axis, arg):
             inner = span_of(arg, replace(scope, first=False))
             if isinstance(inner, str):
                 return inner
             rows, cols = _shape(arg, scope)
-            return _held(lanes(op, inner, rows if axis == "rows" else cols), scope.int_format, f"the {op} of lanes")
+            found = lanes(op, inner, rows if axis == "rows" else cols)
+            found = _held(found, scope.int_format, f"the {op} of lanes")
         case Matmul(a, b):
             left, right = span_of(a, scope), span_of(b, scope)
-            if isinstance(left, str) or isinstance(right, str):
-                return left if isinstance(left, str) else right
-            if left.kind == "float":
-                return ANY_FLOAT
-            one = apply("mul", (left, right))
-            terms = scope.queues[scope.stage.ins[a.port].queue].page[1]
-            return one if isinstance(one, str) else lanes("sum", one, terms)
+            if isinstance(left, str):
+                return left
+            if isinstance(right, str):
+                return right
+            found = ANY_FLOAT
+            if left.kind == "int":
+                one = apply("mul", (left, right))
+                found = lanes("sum", one, _terms(a, scope)) if isinstance(one, Span) else one
+    return found if isinstance(found, str) else _lane(expr, found, found, scope, facts)
+
+
+def _operation(expr: Op, scope: Scope, facts: Facts) -> _Lane | str:
+    """An elementwise operation; a selection takes of each of its values what its condition leaves."""
+    ways: tuple[Facts, ...] = (facts,) * len(expr.args)
+    if expr.op == "select":
+        told = (facts_of(expr.args[0], holds, _leaf(scope)) for holds in (True, False))
+        ways = (facts, *((*new, *facts)[:MOST_FACTS] for new in told))
+    parts: list[_Lane] = []
+    for operand, known in zip(expr.args, ways, strict=True):
+        got = _lanes_of(operand, scope, known)
+        if isinstance(got, str):
+            return got
+        parts.append(got)
+    taken = apply(expr.op, [p.taken for p in parts])
+    found = taken if expr.op == "select" and not facts else apply(expr.op, [p.computed for p in parts])
+    if not isinstance(found, str):
+        found = _held(found, scope.int_format, expr.op)
+    return found if isinstance(found, str) else _lane(expr, found, taken, scope, facts)
+
+
+def _lane(expr: Expr, computed: Span, taken: Span | str, scope: Scope, facts: Facts) -> _Lane:
+    """What is computed and taken of `expr`, floats as the datapath holds them."""
+    computed = _entered(computed, scope)
+    if not facts:
+        return _Lane(computed, computed)
+    return _Lane(computed, narrowed(expr, computed if isinstance(taken, str) else _entered(taken, scope), facts))
+
+
+def _entered(span: Span, scope: Scope) -> Span:
+    return rounded(span, scope.float_format) if span.kind == "float" and span != ANY_FLOAT else span
+
+
+def _leaf(scope: Scope) -> Callable[[Expr], Span | None]:
+    def values(expr: Expr) -> Span | None:
+        found = span_of(expr, scope)
+        return None if isinstance(found, str) else found
+
+    return values
+
+
+def _terms(page: Page, scope: Scope) -> int:
+    return scope.queues[scope.stage.ins[page.port].queue].page[1]
 
 
 def state_spans(
@@ -101,7 +160,15 @@ def state_spans(
         if turn == followed:
             return list(known)
         scopes = [
-            Scope(stage, queues, flows, tuple(known), coordinates(body, stage, s.at), _format(stage, target))
+            Scope(
+                stage,
+                queues,
+                flows,
+                tuple(known),
+                coordinates(body, stage, s.at),
+                _format(stage, target),
+                target.vector.float,
+            )
             for s in stage.states
         ]
         made = [_updated(body, stage, n, scope) for n, scope in enumerate(scopes)]

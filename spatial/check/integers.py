@@ -103,7 +103,7 @@ def _computed(body: Body, stage: Stage, flows: Mapping[str, Flow], target: Targe
         if port.value is None:
             raise Bug(f"stage {stage.name} pushes no value")
         ranges = coordinates(body, stage, port.depth) | page_ranges(port.pages)
-        scope = Scope(stage, queues, flows, tuple(states), ranges, target.vector.int)
+        scope = Scope(stage, queues, flows, tuple(states), ranges, target.vector.int, target.vector.float)
         whole, first = span_of(port.value, scope), span_of(port.value, replace(scope, first=True))
         if isinstance(whole, str) or isinstance(first, str):
             here.require(False, whole if isinstance(whole, str) else str(first), "widen the format or narrow a range")

@@ -1,8 +1,9 @@
 """Intervals of values, and what each operation makes of them.
 
 The arithmetic of obligation 13. An integer or truth has exact inclusive bounds. A float has bounds that may be
-infinite, and may be NaN; only operations that cannot round out of bounds keep float bounds, every other float result is
-unknown.
+infinite, and may be NaN. Sums, differences, products and quotients of bounded floats are bounded by those of the
+bounds, since rounding is monotone: the caller rounds a bound as the datapath rounds the result. Of other functions few
+have bounds.
 Knows no stage and no queue.
 """
 
@@ -131,8 +132,31 @@ def _float(op: str, args: Sequence[Span]) -> Span:
             return Span("float", float(math.floor(a.low)), float(math.ceil(a.high)))
         case "sin" | "cos" | "tanh" | "erf" if a.finite:
             return Span("float", -1.0, 1.0)
+        case "add" | "sub" | "mul" | "div":
+            return _arithmetic(op, a, args[1])
         case _:
             return ANY_FLOAT
+
+
+def _arithmetic(op: str, a: Span, b: Span) -> Span:
+    """Of the ends of both, in binary64, which rounds a result of two narrower floats as if it were exact.
+
+    Between finite floats no NaN comes about, a quotient by zero apart; a NaN of either stays one.
+    """
+    ends = (a.low, a.high, b.low, b.high)
+    if any(math.isinf(x) for x in ends) or (op == "div" and b.low <= 0 <= b.high):
+        return ANY_FLOAT
+    pairs = [(float(x), float(y)) for x in (a.low, a.high) for y in (b.low, b.high)]
+    match op:
+        case "add":
+            corners = [x + y for x, y in pairs]
+        case "sub":
+            corners = [x - y for x, y in pairs]
+        case "mul":
+            corners = [x * y for x, y in pairs]
+        case _:
+            corners = [x / y for x, y in pairs]
+    return Span("float", min(corners), max(corners), a.nan or b.nan)
 
 
 def _int(op: str, args: Sequence[tuple[int, int]]) -> Span | str:

@@ -83,11 +83,16 @@ def ends_of(value: Value) -> tuple[bool, bool]:
         case Fn("neg", (a,)):
             low, high = ends_of(a)
             return high, low
-        case Fn("abs" | "sin" | "cos" | "tanh" | "erf", (a,)):
-            known = all(ends_of(a))
+        case Fn("abs" | "sin" | "cos" | "tanh" | "erf" | "add" | "sub" | "mul", args):
+            known = all(end for a in args for end in ends_of(a))
             return known, known
         case _:
             return False, False
+
+
+def _number(value: Expr) -> Expr:
+    """A float, and zero where it is no number, which is what that rounds to."""
+    return Op("select", (Op("eq", (value, value)), value, constant(0.0, "float")))
 
 
 @dataclass
@@ -118,7 +123,9 @@ class Speller:
     def function(self, value: Fn) -> Expr:
         """The expression of an operation."""
         if value.fn in ROUNDINGS:
-            return Convert(self.emitter.target.vector.int, Op(value.fn, (self.spell(value.args[0]),)))
+            inner = self.spell(value.args[0])
+            number = inner if all(ends_of(value.args[0])) else _number(inner)
+            return Convert(self.emitter.target.vector.int, Op(value.fn, (number,)))
         held = clamp_of(value)
         if held is not None and (bounded := self.rounded_within(held)) is not None:
             return bounded
@@ -151,8 +158,7 @@ class Speller:
         if all(ends_of(value)) or [int(n) for n in limits] != [held.low, held.high]:
             return None
         inner = self.spell(value)
-        number = Op("select", (Op("eq", (inner, inner)), inner, constant(0.0, "float")))
-        above = Op("max", (number, constant(float(held.low), "float")))
+        above = Op("max", (_number(inner), constant(float(held.low), "float")))
         return Convert(vector.int, Op(held.value.fn, (Op("min", (above, constant(float(held.high), "float"))),)))
 
     def divisor(self, value: Value, spelled: Expr) -> Expr:
