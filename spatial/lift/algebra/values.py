@@ -383,11 +383,7 @@ def raw_op(fn: str, args: tuple[Node, ...], kind: str) -> Node:
 
 
 def get(tensor: Tensor, index: tuple[Node, ...]) -> Node:
-    """The element, nothing looked through; of a table that may hold one number only, that number."""
-    if isinstance(tensor, Source) and tensor.range is not None and tensor.range[0] == tensor.range[1]:
-        whole = tensor.kind == "int" and tensor.dims is not None and len(tensor.dims) == len(index)
-        if whole:
-            return integer(tensor.range[0])
+    """The element, nothing looked through."""
     return _intern((tensor, index), lambda: Get(tensor, index))
 
 

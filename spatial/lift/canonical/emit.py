@@ -255,6 +255,9 @@ class Speller:
         read = self.value(atom)
         if not isinstance(read, Read):
             raise Bug("an index that is no read")
+        held = self.emitter.tensors[read.tensor].range
+        if held is not None and held[0] == held[1]:
+            return At(self.form(box) + c * held[0])  # an index that can be one number only
         return At(self.form(box), read, c)
 
     def value(self, node: Node) -> Value:
