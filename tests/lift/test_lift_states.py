@@ -138,7 +138,7 @@ Repeat for i from 1 to 3:
 """,
     ),
     "items at run-time places, if a run comes so far": (
-        (1, 4),
+        (2, 4),
         """Let y be n copies of 0.0.
 Repeat for i from 1 to 3:
     If i <= count[1]:

@@ -24,6 +24,7 @@ from spatial.lift.algebra.values import (
     get,
     int_constant,
     integer,
+    parts,
     plus,
     real,
     scale,
@@ -250,8 +251,17 @@ def _by_item(w: Written, p: Piece, term: Term, c: Closing) -> tuple[Piece, Term]
     return Piece((*items, *p.vars), p.guards, tuple(pos), p.value, p.ordered), term
 
 
+def _settled(place: Node) -> Node:
+    """A place without what is read of a table that may hold one number only: it is the same in every iteration."""
+    for atom, c in parts(place)[1]:
+        low, high = bounds(atom) if isinstance(atom, Get) else (None, None)
+        if low is not None and low == high:
+            place = plus(combine(place, atom, -c), c * low)
+    return place
+
+
 def _written_once(w: Written, p: Piece, c: Closing, change: Substitution) -> Piece:
-    pos = tuple(change.node(i) for i in p.pos)
+    pos = tuple(_settled(change.node(i)) for i in p.pos)
     guards = tuple(change.node(g) for g in p.guards)
     value = change.node(p.value)
     if w.start in free_of((value, *pos)):

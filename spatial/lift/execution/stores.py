@@ -15,7 +15,6 @@ from spatial.lift.algebra.values import (
     Start,
     Sym,
     Tensor,
-    combine,
     get,
     int_constant,
     parts,
@@ -125,7 +124,7 @@ def _checked(
         m.set_mode(table, "flat" if flat else "nested", span)
         if not flat:
             return _nested(ex, target, indices, span)
-        index = tuple(_settled(i) for i in m.flat_index(target, tuple(indices), span))
+        index = m.flat_index(target, tuple(indices), span)
         if any(isinstance(atom, Op) and not is_affine(atom) for i in index for atom, _ in parts(i)[1]):
             raise NotLifted(
                 f'"{table.name}" is written as one flat sequence at a place that only a run knows',
@@ -148,16 +147,7 @@ def _nested(ex: Runner, target: Tensor, indices: list[Node], span: Span) -> tupl
                 "write",
             )
         ex.m.demand(index, target, axis, span)
-    return tuple(_settled(i) for i in indices)
-
-
-def _settled(index: Node) -> Node:
-    """A place without what is read of a table that may hold one number only: it is the same in every iteration."""
-    for atom, c in parts(index)[1]:
-        low, high = bounds(atom) if isinstance(atom, Get) else (None, None)
-        if low is not None and low == high:
-            index = plus(combine(index, atom, -c), c * low)
-    return index
+    return tuple(indices)
 
 
 def push(ex: Runner, expr: syntax.Expr, place: syntax.Expr, scope: Scope, span: Span) -> None:
