@@ -183,3 +183,50 @@ def test_a_running_sum_through_three_loops_lifts(term: str) -> None:
 def test_a_sequence_of_run_time_length_is_not_taken_for_as_long_as_it_can_get(taken: str) -> None:
     ((line, why),) = refusals(PREFIX + f"Let t be {taken}.\nLet y be t[1].\n", FACTS)
     assert line == 5 and "is known only at run time" in why
+
+
+RING = FACTS.tables | {"made": Table((1,), "int", (0, 3 * N)), "h": Table((N,), "float", state=True)}
+"""A buffer that fills up, and then goes round: as many of its items count as were written."""
+
+FILLED = """## Main
+Let live be {live}.
+Let s be a new Seq of Float.
+Repeat for t from 1 to {pushed}:
+    Push h[t] * 2.0 to s.
+Let y be 0.0.
+"""
+
+LIVE = ["min(made[1] + 1, n)", "min(n, made[1] + 1)", "min(made[1], n - 1) + 1", "min(min(made[1] + 1, n), 4)"]
+
+READ = [
+    "Repeat for v in s:\n    Set y to y + v.\n",
+    "Repeat for t from 1 to live:\n    Set y to y + s[t] * t.\n",
+    "Let most be s[1].\nRepeat for t from 1 to live:\n    Set most to max(most, s[t]).\nSet y to most.\n",
+    "Repeat for t from 1 to live:\n    If t > 1:\n        Set y to y + s[t - 1].\n",
+]
+
+
+@pytest.mark.parametrize("read", READ)
+@pytest.mark.parametrize("live", LIVE)
+def test_as_many_items_as_the_least_of_two_counts(live: str, read: str) -> None:
+    facts, text = Facts(FACTS.sizes, RING), FILLED.format(live=live, pushed="live") + read
+    graph = graph_of(text, facts)
+    for at in (0, 1, N - 1, N, 3 * N):
+        agree(text, facts, {"h": floats(at, N), "made": np.array([at])}, graph=graph)
+
+
+@pytest.mark.parametrize(
+    ("pushed", "read"),
+    [
+        ("live", "Repeat for t from 1 to n:\n    Set y to y + s[t].\n"),
+        ("live", "Repeat for t from 1 to live:\n    Set y to y + s[t + 1].\n"),
+        ("live", "Set y to s[2].\n"),
+        ("live - 1", "Set y to s[1].\n"),
+        ("min(live, 3)", "Repeat for t from 1 to live:\n    Set y to y + s[t].\n"),
+        ("min(made[1], n)", "Repeat for t from 1 to live:\n    Set y to y + s[t].\n"),
+        ("min(made[1] + 1, n)", "Repeat for t from 1 to max(made[1], 1):\n    Set y to y + s[t].\n"),
+    ],
+)
+def test_more_items_than_the_least_of_two_counts_are_not_read(pushed: str, read: str) -> None:
+    text = FILLED.format(live=LIVE[0], pushed=pushed) + read
+    assert all("is not proved in range" in why for _, why in refusals(text, Facts(FACTS.sizes, RING)))

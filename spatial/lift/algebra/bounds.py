@@ -278,11 +278,27 @@ def _proved(condition: Node, holds: bool, memo: Memo) -> list[Node]:
 
 def at_least_zero(node: Node, guards: Iterable[Node] = ()) -> bool:
     """Whether the integer is proved to be at least 0 where the guards hold."""
-    low = bounds(node)[0]
-    if low is not None and low >= 0:
+    if _shown(node, ()):
         return True
     forms = guard_forms(guards)
-    return any(_shown(node, chosen) for n in (1, 2, 3) for chosen in combinations(forms, n))
+    return bool(forms) and _follows(node, forms, _CHOSEN)
+
+
+def _follows(node: Node, forms: Sequence[Node], looks: int) -> bool:
+    """Whether the integer is at least 0 where all `forms` are; `looks`: least and greatest ones still looked into."""
+    if any(_shown(node, chosen) for n in (1, 2, 3) for chosen in combinations(forms, n)):
+        return True
+    for atom, c in parts(node)[1] if looks else ():
+        match atom:
+            case Op(fn="min" | "max", args=(a, b)):
+                rest = combine(node, atom, -c)
+                values = (combine(rest, side, c) for side in (a, b))
+                sides = (_shown(value, ()) or _follows(value, forms, looks - 1) for value in values)
+                # It is one of the two, and at least both where it is the greater.
+                return all(sides) if (atom.fn == "min") == (c > 0) else any(sides)
+            case _:
+                pass
+    return False
 
 
 def _shown(node: Node, forms: Sequence[Node]) -> bool:
