@@ -217,6 +217,21 @@ While i > 0:
     "joined and sliced": """## Main
 Let y be items 2 through 4 of xs + [1.5, 2.5].
 """,
+    "items from 0": """## Main
+Let y be (items 0 through 2 of xs) + (items (1 - 1) through 1 of xs).
+""",
+    "items of which there are none": """## Main
+Let rest be items (n + 1) through n of xs.
+Let y be (items 3 through 2 of xs) followed by xs followed by rest.
+Repeat for v in rest:
+    Push v to y.
+Push 1.0 * length of rest to y.
+""",
+    "rows of which there are none": """## Main
+Let y be a new Seq of Float.
+Repeat for row in (items 2 through 1 of kept) followed by kept followed by (items 5 through 4 of kept):
+    Push item 2 of row to y.
+""",
     "a nest of lists": """## Main
 Let y be a new Seq of (Seq of Float).
 Repeat for i from 1 to 3:

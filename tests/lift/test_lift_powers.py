@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from evaluate import evaluate
-from lifting import Facts, Table, agree, graph_of, ints, parse
+from lifting import Facts, Table, agree, graph_of, ints, parse, refusals
 
 from spatial.ir.graph import Graph
 from spatial.logos.interpret import Seq, interpret
@@ -76,3 +76,21 @@ def test_floors_of_quotients_are_those_of_the_interpreter(value: str):
     for seed in (1, 2):
         given = {"x": np.random.default_rng(seed).normal(size=8), "q": ints(seed, -9, 9, 8)}
         agree(mapped(value), FACTS, given, tolerance=0.0)
+
+
+LISTED = ["2 ** k", "2 ** (k - 1) + q[k]", "(-3) ** (8 - k)", "2 ** (q[k] + 9)", "1.5 + 10 ** (k % 3)", "0 ** (k - 1)"]
+
+
+@pytest.mark.parametrize("power", LISTED)
+def test_a_power_of_a_known_int_is_an_item_of_the_list_of_its_powers(power: str) -> None:
+    for seed in range(2):
+        agree(mapped(power), FACTS, {"q": ints(seed, -9, 9, 8)} if "q[k]" in power else {})
+    listed = f"## Main\nLet powers be [{', '.join(str(2**n) for n in range(9))}].\n"
+    spelled = mapped("item (k + 1) of powers").replace("## Main\n", listed)
+    assert graph("2 ** k") == graph_of(spelled, FACTS)
+
+
+@pytest.mark.parametrize("power", ["2 ** (k - 2)", "2 ** q[k]", "k ** k", "q[k] ** k", "2 ** (k * 8)", "k ** (0 - 2)"])
+def test_other_powers_of_ints_are_refused(power: str) -> None:
+    ((_, why),) = refusals(mapped(power), FACTS)
+    assert "a power of Ints" in why

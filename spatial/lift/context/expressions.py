@@ -48,6 +48,9 @@ _ARITHMETIC: dict[str, Callable[[Node, Node], Node]] = {
 _PARTS = 4096
 """Texts and values that one shown line may be put together of."""
 
+_POWERS = 63
+"""Exponents of a known Int of which the powers are listed."""
+
 _BITS = 1023
 """The length of Ints: longer ones have no Float beside them."""
 
@@ -158,8 +161,12 @@ class Evaluator:
         """`items a through b of xs`, of a known number of items."""
         value = self.m.settled(self.sequence(expr.collection, scope), expr.span)
         first, last = self.index(expr.first, scope), self.index(expr.last, scope)
+        if int_constant(first) == 0:
+            first = integer(1)  # as the language has it
         count = int_constant(plus(combine(last, first, -1), 1))
-        if count is None or count < 1:
+        if count is not None and count < 1:
+            return Seq(Made("", (0,), None, (), self.m.tick(), expr.span, kind="none"))
+        if count is None:
             raise NotLifted(
                 "how many items are taken must be known before the run",
                 "take a fixed number of items, or loop over them",
@@ -210,6 +217,9 @@ class Evaluator:
                 if one.dims and not self.m.undecided(one):  # else an item of a flat table
                     return self.repeated(one, other, expr.span, flat=True)
         a, b = self.m.scalar(left, expr.left.span), self.m.scalar(right, expr.right.span)
+        powers = self.powers(a, b, expr.span) if expr.op == "**" else None
+        if powers is not None:
+            return powers
         if expr.op in _ARITHMETIC:
             return _held(_ARITHMETIC[expr.op](a, b))
         if expr.op in ("==", "!=", "<", "<=", ">", ">="):
@@ -221,6 +231,16 @@ class Evaluator:
             f"the operator {expr.op} is not part of a tensor program", "use arithmetic: + - * / // %", expr.span
         )
 
+    def powers(self, base: Node, exponent: Node, span: Span) -> Node | None:
+        """A power of a known Int that few exponents may have: an item of the list of them; None if it is another."""
+        n = int_constant(base) if base.kind == exponent.kind == "int" else None
+        low, high = bounds(exponent) if n is not None else (None, None)
+        if n is None or low is None or high is None or low < 0 or high >= _POWERS or low == high:
+            return None
+        made = self.joined([integer(n**k) for k in range(high + 1)], span)
+        assert isinstance(made, Seq)
+        return element(made.tensor, (exponent,), self.m.known())
+
     def is_number(self, left: Seq, right: Seq) -> bool:
         """Whether two sequence values are really items of tables read flat."""
         return all(v.prefix and v.tensor.dims is None for v in (left, right))
@@ -229,6 +249,9 @@ class Evaluator:
         """Two sequences, one after the other: items of the second where the first ends, be that known before or not."""
         a, b = self.m.settled(left, span), self.m.settled(right, span)
         first, second = a.dims, b.dims
+        for one, other in ((first, b), (second, a)):
+            if one and one[0] == 0:
+                return other
         if not first or not second or None in first or None in second or first[1:] != second[1:]:
             raise NotLifted(*_not_joined(a, b), span)
         ends, more = self.m.length(a, span), self.m.length(b, span)

@@ -148,7 +148,7 @@ def restored(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str) ->
             last[s.name] = s.value
         else:
             last.update(dict.fromkeys(ex.m.changes.assigned_names((s,))))
-    bound = _bound(body)
+    bound = bound_names(body)
     local = bound | set(last) | {own}
     found: set[str] = set()
     for name, value in last.items():
@@ -164,7 +164,7 @@ def restored(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str) ->
     return found
 
 
-def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
+def bound_names(body: Sequence[syntax.Stmt]) -> set[str]:
     """Names that a body binds: what they mean is told in an iteration only."""
     found: set[str] = set()
     for s in syntax.statements(tuple(body)):
@@ -178,7 +178,7 @@ def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
 
 def counter_step(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, own: str = "") -> int | None:
     """By how much each iteration of a loop over `own` moves a counter: plain statements, the same on every branch."""
-    bound = _bound(body)
+    bound = bound_names(body)
     if name in bound:
         return None
     local = bound | set(ex.m.changes.assigned_names(body)) | {own}

@@ -7,14 +7,18 @@ iterations. A Break at the top of a body, alone under an If, is such a condition
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero
+from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import Node, Op, Sym, combine, int_constant, integer, linear, parts, plus, scale
 from spatial.lift.context.loops import Runner, counter_step
 from spatial.lift.context.state import Cell, Scope
 from spatial.logos import syntax
+
+_TRIED = 1024
+"""Iterations of which a condition that is no sum of counters is looked at."""
 
 _NEGATED: dict[str, syntax.BinaryOp] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
@@ -29,6 +33,23 @@ def leading_breaks(body: Sequence[syntax.Stmt]) -> tuple[list[syntax.Expr], Sequ
             case _:
                 return going, body[n:]
     return going, ()
+
+
+def last_break(body: Sequence[syntax.Stmt], own: str, changed: Container[str]) -> syntax.Expr | None:
+    """The condition under which the body goes on, from what breaks off after all else, told by its own variable and by
+    what no iteration changes; None if there is none such."""
+    match body[-1] if body else None:
+        case syntax.If(((test, (syntax.Break(),)),), ()):
+            for n in syntax.walk(test):
+                if isinstance(n, syntax.Name):
+                    if n.name in changed:
+                        return None
+                elif not isinstance(n, syntax.Binary | syntax.Not | syntax.IntLiteral):
+                    return None
+            named = any(isinstance(n, syntax.Name) and n.name == own for n in syntax.walk(test))
+            return syntax.Not(test, body[-1].span) if named else None
+        case _:
+            return None
 
 
 def trips(
@@ -96,10 +117,24 @@ def _fails_after(
     slope = dict(terms).get(v, 0)
     room = linear(const, {atom: k for atom, k in terms if atom is not v})
     if v in room.free or not slope:
-        return None
+        return _tried(gap, shift, v, c.op == "!=")
     if c.op == "!=":
         return _meets(ex, room, slope)
     return _count(plus(room, shift), -slope) if slope < 0 else None
+
+
+def _tried(gap: Node, shift: int, v: Sym, apart: bool) -> Node | None:
+    """The first v at which `gap + shift` is below 0, or where two sides are to be `apart` the gap is 0: of what v alone
+    tells, by trying."""
+    if not gap.free <= {v}:
+        return None
+    for n in range(_TRIED):
+        room = int_constant(Substitution({v: integer(n)}).node(gap))
+        if room is None:
+            return None
+        if room == 0 if apart else room + shift < 0:
+            return integer(n)
+    return None
 
 
 def _reads(node: syntax.Expr, counters: Scope) -> bool:

@@ -15,9 +15,9 @@ from spatial.lift.algebra.arith import extreme
 from spatial.lift.algebra.bounds import bounds, is_affine
 from spatial.lift.algebra.values import Node, Op, combine, int_constant, parts, plus, scale
 from spatial.lift.context.accesses import rangeless
-from spatial.lift.context.loops import WRITTEN_OUT, Loop, Runner, steps_of, take_steps, write_out
+from spatial.lift.context.loops import WRITTEN_OUT, Loop, Runner, bound_names, steps_of, take_steps, write_out
 from spatial.lift.context.state import Cell, NotLifted, Scope
-from spatial.lift.context.trips import leading_breaks, trips
+from spatial.lift.context.trips import last_break, leading_breaks, trips
 from spatial.lift.execution.blocks import run_block
 from spatial.lift.execution.nests import run_nest
 from spatial.lift.execution.partly import block_tells, run_surveyed
@@ -102,11 +102,18 @@ def _never_ends(s: syntax.While) -> bool:
 
 
 def _ended(ex: Runner, loop: Loop, scope: Scope) -> Loop:
-    """A loop that breaks off at the top of its body once a counter has come so far, as one that runs so often."""
+    """A loop that breaks off first or last in its body once a counter has come so far, as one that runs so often."""
     going, body = leading_breaks(loop.body)
     own = {loop.name: loop.first} if loop.first is not None else {}
     found = trips(ex, going, body, scope, own) if going and (own or loop.name not in _names(going)) else None
-    return loop if found is None else replace(loop, trip=extreme("min", loop.trip, found), body=body)
+    if found is not None:
+        loop = replace(loop, trip=extreme("min", loop.trip, found), body=body)
+    changed = {*ex.m.changes.assigned_names(loop.body), *bound_names(loop.body)}
+    last = last_break(loop.body, loop.name, changed) if own else None
+    found = trips(ex, [last], loop.body[:-1], scope, own) if last is not None else None
+    if found is not None:  # the iteration that breaks off is done
+        loop = replace(loop, trip=extreme("min", loop.trip, plus(found, 1)), body=loop.body[:-1])
+    return loop
 
 
 def _names(conditions: Sequence[syntax.Expr]) -> set[str]:
