@@ -260,9 +260,7 @@ def _open_generation(folder: _Folder, manifest: Descriptor) -> Layout:
     if manifest.media_type != MANIFEST_TYPE or manifest.size > MAX_JSON:
         raise Damaged(f"{folder.path}/index.json lists no image manifest")
     body = _manifest(_json(_verified(folder, manifest), f"the manifest of {folder.path}"), folder.path)
-    files = {
-        d.digest: _Blob(folder.read(_blob_name(d.digest), d.size, MAX_BLOB)) for d in (body.config, *body.layers)
-    }
+    files = {d.digest: _Blob(folder.read(_blob_name(d.digest), d.size, MAX_BLOB)) for d in (body.config, *body.layers)}
     return Layout(folder.path, manifest, body, files)
 
 

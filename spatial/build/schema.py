@@ -60,9 +60,7 @@ class Reader:
                 self.problem(node, f"{what} is {_kind(node)}", "a map is wanted")
                 return ()
 
-    def fields(
-        self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()
-    ) -> dict[str, Node]:
+    def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
         """The fields of a map with a closed set of keys; null ones are left out, missing and unknown ones noted."""
         found: dict[str, Node] = {}
         for key, value in self.entries(node, what):

@@ -233,4 +233,3 @@ def _places(node: Node, path: str, depth: int) -> list[tuple[str, Place]]:
             inner = f"{path}.{key.text}" if path else key.text
             found += [(inner, key.place), *_places(value, inner, depth - 1)[1:]]
     return found
-

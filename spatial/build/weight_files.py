@@ -128,9 +128,7 @@ def index_of(files: WeightFiles) -> dict[str, dict[str, object]]:
 def files_of(index: Mapping[str, Any], paths: Sequence[Path]) -> WeightFiles:
     """The files that `index_bytes` made `index` of, lying at `paths`; nothing is opened."""
     entries = {
-        name: TensorEntry(
-            name, t["type"], tuple(t["shape"]), t["file"], t["offset"], t["size"], t["columns_first"]
-        )
+        name: TensorEntry(name, t["type"], tuple(t["shape"]), t["file"], t["offset"], t["size"], t["columns_first"])
         for name, t in index["tensors"].items()
     }
     return WeightFiles(index["format"], tuple(paths), entries)

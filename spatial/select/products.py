@@ -182,8 +182,7 @@ def emit_product(e: Emitter, placed: Placed, roles: Roles) -> str:
 
 
 def stored_planes(e: Emitter, placed: Placed, roles: Roles) -> tuple[str, tuple[str, int]]:
-    """Queues of a Q8_0 table's pages as stored: values made floats (exactly), and scales with the depth they move at.
-    """
+    """Queues of a Q8_0 table's pages as stored: values made floats (exactly), and scales with the depth they move at."""
     places = placed.reads[roles.b]
     read = page_read(places, roles.k, roles.n)
     if read is None:

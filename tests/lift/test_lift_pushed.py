@@ -230,3 +230,24 @@ def test_as_many_items_as_the_least_of_two_counts(live: str, read: str) -> None:
 def test_more_items_than_the_least_of_two_counts_are_not_read(pushed: str, read: str) -> None:
     text = FILLED.format(live=LIVE[0], pushed=pushed) + read
     assert all("is not proved in range" in why for _, why in refusals(text, Facts(FACTS.sizes, RING)))
+
+
+@pytest.mark.parametrize("grown", ["y followed by [x[i]]", "[x[i]] followed by y", "y + [x[i], 1.0]"])
+@pytest.mark.parametrize("last", ["n", "count[1]"])
+def test_what_a_loop_found_empty_is_not_empty_in_it(grown: str, last: str) -> None:
+    text = f"## Main\nLet y be [].\nRepeat for i from 1 to {last}:\n    Set y to {grown}.\n"
+    assert [line for line, _ in refusals(text, FACTS)] == [4]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Let r be [].\n    Set r to r followed by [x[i]].\n    Push r to y.",
+        "Let r be [].\n    Set r to grid[i] followed by r.\n    Push r to y.",
+        "Set y to [] followed by x followed by [].",
+        "Push [x[i]] followed by (items 2 through 1 of x) to y.",
+    ],
+)
+def test_nothing_is_followed_by_something(body: str) -> None:
+    text = f"## Main\nLet y be [].\nRepeat for i from 1 to n:\n    {body}\n"
+    agree(text, FACTS, {"x": floats(1, N), "grid": floats(2, N, M)})

@@ -232,9 +232,9 @@ class Expressions:
         match name, args:
             case "convert", [arg]:
                 return Convert(prec, arg)
-            case ("matmul" | "matmul_t"), [Page() as a, Page() as b]:
+            case (("matmul" | "matmul_t"), [Page() as a, Page() as b]):
                 return Matmul(a, b, name == "matmul_t")
-            case ("matmul" | "matmul_t"), _:
+            case (("matmul" | "matmul_t"), _):
                 if self._names.broken:
                     return Const(0, "int")
                 why = "a product takes pages as they come off their queues"

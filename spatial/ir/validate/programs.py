@@ -166,4 +166,3 @@ def _readers(program: Program, tensors: Mapping[str, Tensor]) -> Iterator[Proble
     for at, tensor in names:
         if tensor not in tensors:
             yield problem(at, f"no tensor is called {tensor!r}")
-

@@ -17,6 +17,7 @@ from spatial.lift.algebra.values import (
     Piece,
     Source,
     Sym,
+    Tensor,
     combine,
     int_constant,
     integer,
@@ -249,8 +250,8 @@ class Evaluator:
         """Two sequences, one after the other: items of the second where the first ends, be that known before or not."""
         a, b = self.m.settled(left, span), self.m.settled(right, span)
         first, second = a.dims, b.dims
-        for one, other in ((first, b), (second, a)):
-            if one and one[0] == 0:
+        for one, other in ((a, b), (b, a)):
+            if _is_empty(one.tensor):
                 return other
         if not first or not second or None in first or None in second or first[1:] != second[1:]:
             raise NotLifted(*_not_joined(a, b), span)
@@ -389,6 +390,11 @@ def _held(number: Node) -> Node:
     if number.kind == "int" and parts(number)[0].bit_length() > _BITS:
         raise NotLifted(f"an Int of more than {_BITS} bits is computed", "compute with Floats: start from 1.0")
     return number
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    """Whether a tensor is made without any item, and is not what a loop found empty as it began."""
+    return isinstance(tensor, Made) and tensor.dims == (0,) and not tensor.pieces and tensor.base is None
 
 
 def _text(value: Value) -> tuple[str | Value, ...]:
