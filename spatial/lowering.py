@@ -1,9 +1,8 @@
 """The driver: a lifted program and the agreed layouts to a program for a target, with honest counts.
 
 Each statement becomes one section, or one for each part; a section is a template, then the pinned passes; equal
-templates are planned once. The program
-exists only when every statement was lowered and the sections composed; whatever was not is listed with its reason.
-Knows no file and no spec.
+templates are planned once. The program exists only when every statement was lowered and the sections composed; whatever
+was not is listed with its reason. Knows no file and no spec.
 """
 
 from __future__ import annotations

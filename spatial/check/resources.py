@@ -1,9 +1,9 @@
 """Obligation 3: what a body needs of each site, the site has.
 
 Scratch holds the queues of a site and its accumulators, aligned; a site has so many queues, so many transfers its
-movers may have described, and so many locks; a product's accumulators fit the
-destination registers; an elementwise stage's states, with the values live at the best order of evaluation, fit the
-vector registers; a queue's counters count the pages of a call. Sites are judged by class. Knows nothing of time.
+movers may have described, and so many locks; a product's accumulators fit the destination registers; an elementwise
+stage's states, with the values live at the best order of evaluation, fit the vector registers; a queue's counters count
+the pages of a call. Sites are judged by class. Knows nothing of time.
 """
 
 from __future__ import annotations

@@ -144,10 +144,9 @@ OPS: dict[str, int] = {
 Arithmetic takes two floats (computed in the vector datapath's float format, each result rounded) or two ints (exact in
 its int format; leaving it is an error). `div` is float only. `floordiv`/`mod` round toward minus infinity and
 `truncdiv`/`rem` toward zero, int only. `floor`, `ceil`, `round` (halves away from zero) take a float to a float.
-Comparisons
-give truth, which only `and`, `or`, `not`, `select` and `Convert` take. select(c, x, y) reads both and returns one: a
-NaN not chosen does not show. `min` and `max` return the other operand where one is NaN. sqrt, div and the arithmetic
-are correctly rounded; the transcendental functions are evaluated in binary64 and rounded once.
+Comparisons give truth, which only `and`, `or`, `not`, `select` and `Convert` take. select(c, x, y) reads both and
+returns one: a NaN not chosen does not show. `min` and `max` return the other operand where one is NaN. sqrt, div and
+the arithmetic are correctly rounded; the transcendental functions are evaluated in binary64 and rounded once.
 """
 
 # ---------------------------------------------------------------- stages
@@ -176,9 +175,8 @@ class OutPort:
 class State:
     """An accumulator: `cells` pages of `shape` and `prec`, set to `init` at each iteration at `depth`.
 
-    `update` is applied at depth `at` (>= depth) to the one cell that `cell` chooses. Only out ports of the same
-    depth read it, and
-    updates. `depth` -1 only where no site of the stage has an idle turn.
+    `update` is applied at depth `at` (>= depth) to the one cell that `cell` chooses. Only out ports of the same depth
+    read it, and updates. `depth` -1 only where no site of the stage has an idle turn.
     """
 
     name: str
@@ -270,9 +268,8 @@ class Queue:
 class Operand:
     """A tensor position of a body: its format, layout, extent (slices, rows, columns), mode and proven range.
 
-    `layout`: "flat", "dense" or "q8_0" (then `prec` is "q8_0", extent [slices, K, N]); `mode`: "in" or "out";
-    `range`: of an
-    integer operand, the values it is proved or declared to hold. `finite`: a float operand proved to hold no
+    `layout`: "flat", "dense" or "q8_0" (then `prec` is "q8_0", extent [slices, K, N]); `mode`: "in" or "out"; `range`:
+    of an integer operand, the values it is proved or declared to hold. `finite`: a float operand proved to hold no
     infinity and no NaN.
     """
 
@@ -322,12 +319,10 @@ class Engine:
 class Plan:
     """What the search chose, and what it thought of it; no semantics.
 
-    `block`: (coordinate, factor) pairs in the order they were applied; `spread`: how item axes meet the site axes,
-    as (axis, site
-    coordinate) pairs; `multicast`: stages whose page is read once for several sites; `resident`: loads that stay
-    for the call; `depth`:
-    (stage, buffers) pairs; `engines`: (stage, engine) pairs; `label`: streamed, multicast, blocked…; `cycles`,
-    `traffic`: the price.
+    `block`: (coordinate, factor) pairs in the order they were applied; `spread`: how item axes meet the site axes, as
+    (axis, site coordinate) pairs; `multicast`: stages whose page is read once for several sites; `resident`: loads that
+    stay for the call; `depth`: (stage, buffers) pairs; `engines`: (stage, engine) pairs; `label`: streamed, multicast,
+    blocked…; `cycles`, `traffic`: the price.
     """
 
     block: tuple[tuple[str, int], ...] = ()

@@ -90,11 +90,10 @@ and the connectives give "bool". Greater-than is spelled as less-than with its o
 class Reduction:
     """One reduction of a piece over its `red` variables, in ascending lexicographic order where order matters.
 
-    `op`: "sum", "product", "max", "min" of `value`; or "argmax_first", "argmax_last", "argmin_first",
-    "argmin_last": then the result
-    is `arg` at the best `value`. `guards`: conditions (bool) under which a term takes part; `init`: the value
-    where the reduction starts
-    (None: the identity; of max, min and arg: the terms alone, and at least one takes part).
+    `op`: "sum", "product", "max", "min" of `value`; or "argmax_first", "argmax_last", "argmin_first", "argmin_last":
+    then the result is `arg` at the best `value`. `guards`: conditions (bool) under which a term takes part; `init`: the
+    value where the reduction starts (None: the identity; of max, min and arg: the terms alone, and at least one takes
+    part).
     """
 
     op: str
@@ -108,10 +107,9 @@ class Reduction:
 class Piece:
     """Part of a tensor: for every point of the box `par` where `guards` hold, element `pos` is `value`.
 
-    `par`, `red`: extents of the variables. `value` may use `Acc(i)` for `accs[i]`, but reads no `red` variable
-    itself. `pos` has one index per
-    dimension of the tensor made; with an indirect index the writes happen in lexicographic order of `par` (the last one
-    shows), else they are injective. `guards` occur only on writes `over` another tensor.
+    `par`, `red`: extents of the variables. `value` may use `Acc(i)` for `accs[i]`, but reads no `red` variable itself.
+    `pos` has one index per dimension of the tensor made; with an indirect index the writes happen in lexicographic
+    order of `par` (the last one shows), else they are injective. `guards` occur only on writes `over` another tensor.
     """
 
     par: tuple[int, ...]
@@ -138,9 +136,8 @@ class Statement:
 class Carried:
     """A tensor handed from instance to instance of a block, all by number.
 
-    Instance 0 reads `initial` where the body says `inner`; instance n reads what instance n - 1 made as `made`;
-    after the
-    last instance it is called `final`.
+    Instance 0 reads `initial` where the body says `inner`; instance n reads what instance n - 1 made as `made`; after
+    the last instance it is called `final`.
     """
 
     initial: int
@@ -168,11 +165,9 @@ class GraphTensor:
     """A tensor of `dims` (() is a scalar) and `kind` "int" or "float".
 
     `role`: "input" (given by the host), "weight", "state" (version the call starts with), "fill" (a build-time
-    constant: `fill` is a piece
-    without reads or reductions whose value is evaluated in binary64, natives and `pow` correctly rounded, then
-    rounded once to storage)
-    or "made" (by a statement). `name`: for the first three; "" else. `range`: of an int tensor, declared or proved
-    bounds.
+    constant: `fill` is a piece without reads or reductions whose value is evaluated in binary64, natives and `pow`
+    correctly rounded, then rounded once to storage) or "made" (by a statement). `name`: for the first three; "" else.
+    `range`: of an int tensor, declared or proved bounds.
     """
 
     dims: tuple[int, ...]

@@ -1,8 +1,7 @@
 """persist: each site's turns become one resident loop, idle ones included; what stays is loaded once.
 
 Expects: scheduled.  Ensures: persistent; engine orders cover the whole call, and the plan's resident loads happen
-before
-the first turn, their pages held to the end.
+before the first turn, their pages held to the end.
 Leaves alone: what each turn computes.
 
     load a[32*l1] -> q @1 pages 2  loops [9]        ->    load a[64*p0 + 32*p1] -> q @-1 pages 9x2

@@ -23,9 +23,8 @@ from spatial.ir.rewrite import expressions, leaves, map_leaves
 def depends(body: Body, coord: str) -> frozenset[str]:
     """The queues whose pages differ from iteration to iteration of item axis or loop `coord`.
 
-    Of a loop: those that move at its depth or deeper. Of an item axis: those whose loads or expressions name it,
-    what is
-    computed from these, and whatever feeds a store whose place names it.
+    Of a loop: those that move at its depth or deeper. Of an item axis: those whose loads or expressions name it, what
+    is computed from these, and whatever feeds a store whose place names it.
     """
     if coord[0] == "l":
         depth = int(coord[1:])

@@ -1,8 +1,7 @@
 """Every plan under consideration, as columns of arrays: one row a candidate.
 
-Blockings are the divisors of each coordinate that can be blocked; spreads put one item axis over the whole
-rectangle, or
-one along x and one along y. Rectangles are those no smaller one does as well as.
+Blockings are the divisors of each coordinate that can be blocked; spreads put one item axis over the whole rectangle,
+or one along x and one along y. Rectangles are those no smaller one does as well as.
 """
 
 from __future__ import annotations

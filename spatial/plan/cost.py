@@ -1,11 +1,10 @@
 """The price of every candidate at once, in closed form.
 
 A section takes as long as its longest path: the compute engine, the busiest mover, or the shared memory (with single
-buffers computing waits for moving: their sum); plus the
-fill before the first page is there, plus the fixed costs of a section and of each step. Compute: page products at the
-matrix datapath's step granularity, elementwise work lane by lane, both no faster than pages get in and out of scratch.
-A mover carries loads, multicasts and stores one after the other. Memory: bytes of all readers and writers together.
-Figures come from the target alone.
+buffers computing waits for moving: their sum); plus the fill before the first page is there, plus the fixed costs of a
+section and of each step. Compute: page products at the matrix datapath's step granularity, elementwise work lane by
+lane, both no faster than pages get in and out of scratch. A mover carries loads, multicasts and stores one after the
+other. Memory: bytes of all readers and writers together. Figures come from the target alone.
 """
 
 from __future__ import annotations

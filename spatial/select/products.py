@@ -182,7 +182,7 @@ def emit_product(e: Emitter, placed: Placed, roles: Roles) -> str:
 
 
 def stored_planes(e: Emitter, placed: Placed, roles: Roles) -> tuple[str, tuple[str, int]]:
-    """Queues of a Q8_0 table's pages as stored: values made floats (exactly), and scales with the depth they move at."""
+    """Queues of a Q8_0 table's pages as stored: values made floats, exactly; scales with the depth they move at."""
     places = placed.reads[roles.b]
     read = page_read(places, roles.k, roles.n)
     if read is None:
@@ -245,9 +245,8 @@ def operand_form(e: Emitter, stored: Stored, ints: bool) -> str:
 def guard_for(placed: Placed, guard: Value, which: Read, roles: Roles, first: bool) -> Value | None:
     """The condition a guard puts on one side's pages.
 
-    Exact where the guard depends on nothing the side lacks. Else, on the columns' side only, the weakest condition
-    over the
-    rows of a page: rows beyond it are masked here, the rest by the other side alone.
+    Exact where the guard depends on nothing the side lacks. Else, on the columns' side only, the weakest condition over
+    the rows of a page: rows beyond it are masked here, the rest by the other side alone.
     """
     other = roles.n if first else roles.m
     if other.var is None or f"v{other.var}" not in symbols_of(guard, placed):

@@ -31,9 +31,8 @@ class AxisPlace:
 class View:
     """`dims` in the order `perm`, grouped at `split` = (a, b): the first a are slices, up to b rows, the rest columns.
 
-    `perm` () leaves the order. `swap` exchanges rows and columns: a Q8_0 weight [.., N, K] has its blocks along
-    the rows
-    of [K, N].
+    `perm` () leaves the order. `swap` exchanges rows and columns: a Q8_0 weight [.., N, K] has its blocks along the
+    rows of [K, N].
     """
 
     dims: tuple[int, ...]
@@ -106,8 +105,7 @@ def choose_view(
     """The view under which the accesses `uses` cover most lanes.
 
     Ties go to the given order of dimensions, then to fewer slices and fewer row dimensions. `sliced`: leading
-    dimensions
-    that must be slices; `free`: the others may change places.
+    dimensions that must be slices; `free`: the others may change places.
     """
     rank = len(dims)
     orders = permutations(range(sliced, rank)) if free and rank <= MOST_FREE else [tuple(range(sliced, rank))]

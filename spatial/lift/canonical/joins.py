@@ -1,10 +1,10 @@
 """Joining: a map or a reduction with one reader, on the reader's own domain, becomes part of the reader.
 
-Readers are counted over units; a result, a carried tensor or a state's last version has a reader outside. This
-version joins so that products stay recognisable: maps first, until nothing more joins; then sums of sums; then a
-reduction joins the map
-that alone reads it if that map holds no other reduction and reads no other that could join; a copy of a whole
-tensor of several pieces takes the pieces over. An expression has a greatest depth, at which a chain of maps is cut.
+Readers are counted over units; a result, a carried tensor or a state's last version has a reader outside. This version
+joins so that products stay recognisable: maps first, until nothing more joins; then sums of sums; then a reduction
+joins the map that alone reads it if that map holds no other reduction and reads no other that could join; a copy of a
+whole tensor of several pieces takes the pieces over. An expression has a greatest depth, at which a chain of maps is
+cut.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ cell_serial = itertools.count()
 class NotLifted(Exception):
     """A statement that cannot be lifted: `why` in the user's terms, `mend` the spelling that would lift.
 
-    `kind`: "unrecognized", "write" or "read". `binder`: the variable or tensor
-    at fault.
+    `kind`: "unrecognized", "write" or "read". `binder`: the variable or tensor at fault.
     """
 
     def __init__(
