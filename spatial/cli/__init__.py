@@ -2,7 +2,7 @@
 
     options      the command line of every command
     output       plain text or one JSON object, and how errors are told
-    build, compile, interpret, show, check, run, generate     one file a command: `run(options) -> exit code`
+    build, compile, interpret, show, check, run, generate, time     one file a command: `run(options) -> exit code`
 
 Commands parse, call the floors below, and print; what they do belongs there. A command's module is imported when it is
 asked for, so `spatial --help` stays quick.

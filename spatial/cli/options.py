@@ -89,6 +89,13 @@ def _generate(command: argparse.ArgumentParser) -> None:
     _json(command)
 
 
+def _time(command: argparse.ArgumentParser) -> None:
+    command.add_argument("artifact", type=Path, metavar="ARTIFACT")
+    command.add_argument("program", nargs="?", metavar="PROGRAM", help="one of them only")
+    command.add_argument("--target", metavar="T", help="the chip of a program that stands alone")
+    _json(command)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "build": ("build deployments", _build),
     "compile": ("lower one program and say what became of each statement", _compile),
@@ -97,6 +104,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("accept an artifact, reject it, or find it unsupported", _check),
     "run": ("simulate one call of a program", _run),
     "generate": ("prefill and decode of a language model", _generate),
+    "time": ("say how many cycles each program takes, and what binds it", _time),
 }
 """Each command's summary, and what puts its options on its parser."""
 

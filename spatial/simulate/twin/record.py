@@ -43,9 +43,9 @@ class CallTime:
         return max(self.compute, self.needed)
 
     @property
-    def ratio(self) -> float:
-        """How many times the roofline the call takes."""
-        return self.cycles / self.roofline if self.roofline else float("inf")
+    def ratio(self) -> float | None:
+        """How many times the roofline the call takes; None where nothing is needed."""
+        return self.cycles / self.roofline if self.roofline else None
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,19 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class SectionTime:
-    """All calls of one body: how many, their cycles together and at most, what binds the longest, and its ratio."""
+    """All calls of one body: how many, their cycles and bytes together; the longest of them, with its phase."""
 
     body: int
     calls: int
     cycles: float
-    longest: float
-    bound: str
-    ratio: float
     memory: int
+    longest: CallTime
+    phase: PhaseTime
+
+    @property
+    def bound(self) -> str:
+        """What binds the longest call."""
+        return self.phase.bound(self.longest)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,6 @@ class ProgramTime:
         out: list[SectionTime] = []
         for body, calls in sorted(found.items()):
             phase, longest = max(calls, key=lambda x: x[1].cycles)
-            total = sum(call.cycles for _, call in calls)
-            moved = sum(call.memory for _, call in calls)
-            out.append(SectionTime(body, len(calls), total, longest.cycles, phase.bound(longest), longest.ratio, moved))
+            total, moved = sum(call.cycles for _, call in calls), sum(call.memory for _, call in calls)
+            out.append(SectionTime(body, len(calls), total, moved, longest, phase))
         return tuple(out)

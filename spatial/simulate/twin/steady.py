@@ -6,7 +6,8 @@ happens again, as often as the engines' orders and the kinds of their pages go o
 and not run. Times are whole numbers, so a state returns exactly or not at all, and a run with skips ends in the same
 tick as one without.
 
-To be cheap, states are looked at a few hundred times a call, and as a whole only where the engines stand as before.
+To be cheap, states are looked at a few hundred times a phase, and as a whole only where engines and banks stand as
+before.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Steady:
             return
         self._next = self._watched.step + self._stride
         base = self.machine.heap[0][0]
-        brief = tuple((p.act, p.page, p.part, max(p.time - base, 0)) for p in self.machine.processes)
+        engines = tuple((p.act, p.page, p.part, max(p.time - base, 0)) for p in self.machine.processes)
+        brief = engines, tuple(max(bank.free - base, 0) for bank in self.machine.shared.banks)
         if brief not in self._seen:
             self._seen[brief] = None
             return

@@ -1,0 +1,119 @@
+"""What holds of every timing: skipping changes nothing, a run is as long as the last, more is never slower."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from drawing import STATEMENTS, products
+from graphs import Drawn
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from plan.templates import measures_of, sampled, template_of, under
+from running import LONE, SMALL
+from simulate.twin.pipes import PAPER, cycles, mapped, memory, program_of, spread, summed
+from support import TF32
+
+from spatial.errors import Refused
+from spatial.ir.body import Body
+from spatial.simulate.twin.build import Sections, machine_of
+from spatial.simulate.twin.clock import run, time_program
+from spatial.simulate.twin.steady import Steady
+from spatial.target import Target
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+BANKS = memory(replace(TF32, name="banks", columns=3, rows=2, scratch=262_144), banks=6, rate=40.0, unplaced=24.0)
+"""A small chip whose memory is slow, in banks."""
+
+
+@st.composite
+def pipes(draw: st.DrawFn) -> Body:
+    """Pipes of one site or several, of many pages."""
+    pages, depth = draw(st.integers(1, 60)), draw(st.integers(1, 5))
+    match draw(st.sampled_from(("mapped", "summed", "multicast", "scatter"))):
+        case "mapped":
+            across, stride = draw(st.sampled_from(((1, 1), (3, 3), (8, 3), (8, 8))))
+            return mapped(pages, depth, draw(st.integers(1, 3)), draw(st.sampled_from(("neg", "exp"))), across, stride)
+        case "summed":
+            return summed(pages, depth, draw(st.integers(1, 9)), draw(st.integers(1, 4)), draw(st.booleans()))
+        case kind:
+            return spread(pages, draw(st.integers(1, 5)), depth, kind)
+
+
+@st.composite
+def chips(draw: st.DrawFn) -> Target:
+    """Chips of round and of crooked figures."""
+    rate = draw(st.sampled_from((4096.0, 64.0, 23.7)))
+    banks = draw(st.sampled_from((1, 2, 3, 12)))
+    unplaced = rate * draw(st.sampled_from((1.0, 0.5)))
+    target = memory(PAPER, rate=rate, unplaced=unplaced, banks=banks, latency=draw(st.sampled_from((500.0, 77.3))))
+    return replace(target, step_cycles=draw(st.sampled_from((0.0, 40.0))))
+
+
+@settings(max_examples=60, **QUIET)
+@given(pipes(), chips())
+def test_skipping_what_repeats_changes_no_figure(body: Body, target: Target):
+    program = program_of(body)
+    assert time_program(program, target) == time_program(program, target, skipping=False)
+
+
+@settings(max_examples=40, **QUIET)
+@given(products() | STATEMENTS, st.integers(0, 1000), st.sampled_from((BANKS, SMALL, LONE)))
+def test_so_it_does_of_bodies_under_any_plan(case: Drawn, seed: int, target: Target):
+    try:
+        template = template_of(case, target)
+    except Refused:
+        assume(False)
+        raise
+    for plan in sampled(measures_of(template, target), seed, 2)[1]:
+        program = program_of(under(template, plan, target))
+        assert time_program(program, target) == time_program(program, target, skipping=False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    (
+        mapped(400),
+        mapped(400, across=8, stride=3),
+        summed(300, 3, 3, 4),
+        spread(300, 4),
+        spread(300, 3, kind="scatter"),
+    ),
+)
+def test_most_of_a_long_pipe_is_skipped(body: Body):
+    target = memory(PAPER, rate=96.0, unplaced=96.0, banks=3)
+    sections = Sections(program_of(body), target)
+    machines = [machine_of(sections.program.phases[0], sections) for _ in range(2)]
+    steady = Steady(machines[0])
+    machines[0].settle()
+    while machines[0].heap:
+        steady.look()
+        machines[0].grant()
+        machines[0].settle()
+    run(machines[1], [[s.name for s in body.stages]], skipping=False)
+    assert steady.skipped + machines[0].granted == machines[1].granted
+    assert steady.skipped > machines[1].granted // 2
+    assert [p.time for p in machines[0].processes] == [p.time for p in machines[1].processes]
+    assert [p.counted for p in machines[0].processes] == [p.counted for p in machines[1].processes]
+    assert machines[0].landed == machines[1].landed
+
+
+@settings(max_examples=60, **QUIET)
+@given(pipes(), chips())
+def test_a_memory_twice_as_fast_is_not_slower(body: Body, target: Target):
+    """Where several contend, a page that comes sooner may overtake, and what it overtakes is bound to be late by one
+    service at most; a site alone is never slower."""
+    m = target.memory
+    faster = memory(target, rate=2 * m.rate, unplaced=2 * m.unplaced)
+    late = 0 if body.rect == (1, 1) else 4096 * m.banks / m.unplaced
+    assert cycles(body, faster) <= cycles(body, target) + late
+
+
+@settings(max_examples=60, **QUIET)
+@given(pipes(), chips(), st.integers(1, 4))
+def test_more_buffers_are_not_slower(body: Body, target: Target, more: int):
+    """As above: what is read ahead may stand before what is needed now, in the one queue of a bank."""
+    m = target.memory
+    deeper = replace(body, queues=tuple(replace(q, cap=q.cap * (1 + more)) for q in body.queues))
+    late = 4096 * m.banks / m.unplaced * max(q.cap for q in deeper.queues)
+    assert cycles(deeper, target) <= cycles(body, target) + late
