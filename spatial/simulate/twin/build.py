@@ -177,12 +177,13 @@ class _Builder:
             )
             for m in sites
         )
-        together = stage.kind == "multicast"
-        lines = (self._tree(network, place, site, sites),) if together else tuple(
-            self._tree(network, place, site, (m,)) for m in sites
-        )  # fmt: skip
+        turns = (
+            ((members, self._tree(network, place, site, sites)),)
+            if stage.kind == "multicast"
+            else tuple(((m,), self._tree(network, place, site, (s,))) for m, s in zip(members, sites, strict=True))
+        )
         send = max(self.figures.issue, self.figures.transfer(size))
-        return Group(members, lines, together, send, self.figures.on_link(size), size)
+        return Group(turns, send, self.figures.on_link(size), size)
 
     def _tree(self, network: int, place: Site, site: Site, members: tuple[Site, ...]) -> tuple[Server, ...]:
         """The lines a transfer keeps: along the sender's row, then down the column of every member off that row."""

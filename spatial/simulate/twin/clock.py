@@ -22,7 +22,7 @@ from spatial.simulate.twin.steady import Steady
 from spatial.simulate.twin.tell import told
 from spatial.target import Target
 
-EVENTS = 20_000_000
+EVENTS = 10_000_000
 """Transactions of a phase that are run one by one at most; those skipped as repeated are not counted."""
 
 

@@ -160,16 +160,22 @@ class Machine:
 
     def _ask_to_send(self, p: Process, stage: int, count: int) -> bool:
         """Ask for the next page to be sent; False where there is one, or no room for it everywhere."""
-        group = p.groups[stage]
-        if p.page >= (count if group.together else count * len(group.members)):
+        turns = p.groups[stage].turns
+        if p.page >= count * len(turns):
             return True
-        members = group.members if group.together else (group.members[p.page // count],)
+        members = turns[p.page // count][0]
         for member in members:
             if not member.queue.room:
                 p.waiting, member.queue.producer = member.queue, p
                 return False
+        free = p.time
         for member in members:
-            self._room(p, member.queue)
+            known = member.queue.room.popleft()
+            if known > free:
+                free = known
+        p.waiting = None
+        p.for_room += free - p.time
+        p.time = free
         self._ask(p)
         return False
 
@@ -227,22 +233,25 @@ class Machine:
         """A page leaves for its group: the lines are taken together, members have it as far as they are away."""
         _, stage, _, count, _, _ = p.acts[p.act]
         group = p.groups[stage]
-        turn = 0 if group.together else p.page // count
-        start = max([p.time, *[line.free for line in group.lines[turn]]])
-        for line in group.lines[turn]:
+        members, lines = group.turns[p.page // count]
+        start = p.time
+        for line in lines:
+            if line.free > start:
+                start = line.free
+        for line in lines:
             line.free = start + group.link
             line.busy += group.link
         p.for_lines += start - p.time
         p.working += group.send
         p.sent_bytes += group.bytes
         p.time = sent = start + group.send
-        for member in group.members if group.together else (group.members[turn],):
-            arrives = sent
+        for member in members:
+            queue, arrives = member.queue, sent
             if member.way:
                 port = member.port
                 port.free = arrives = (port.free if port.free > start else start) + group.send
                 port.busy += group.send
-            self._put(member.queue, arrives + member.way)
+            self._put(queue, arrives + member.way)
         p.moved[stage] += 1
         p.page += 1
         self._advance(p)

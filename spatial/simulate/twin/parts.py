@@ -77,12 +77,10 @@ class Member:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Group:
-    """What a multicast or scatter sends: `members`, and the lines of each transfer; how long a page keeps the sender
-    (`send`) and a line (`link`). A multicast sends a page to all `together`, a scatter to the one whose turn it is."""
+    """What a multicast or scatter sends: in every turn the members that have a page of it, and the lines it takes. A
+    multicast has one turn, a scatter one for each member. A page keeps the sender for `send`, a line for `link`."""
 
-    members: tuple[Member, ...]
-    lines: tuple[tuple[Server, ...], ...]
-    together: bool
+    turns: tuple[tuple[tuple[Member, ...], tuple[Server, ...]], ...]
     send: int
     link: int
     bytes: int

@@ -11,12 +11,13 @@ it. A table of run-time indices is taken to hold its own positions. Knows no tim
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from spatial.errors import Refused
+from spatial.errors import Refused, Unsupported
 from spatial.ir.body import Access, Body, Stage, count
 from spatial.ir.layout import PlaneLayout, layout_of, round_up
 from spatial.ir.program import Bind, Tensor
@@ -25,6 +26,9 @@ from spatial.simulate.axes import Nest, nest_of
 from spatial.simulate.twin.figures import Figures, Site
 
 Triple = tuple[int, int, int]
+
+MOST = 1 << 24
+"""Pages that a stage may move in a call that is timed, on all its sites."""
 
 
 @dataclass(frozen=True)
@@ -103,25 +107,33 @@ def moves_of(body: Body, stage: Stage, tensor: Tensor, bind: Bind, figures: Figu
     extent = (bind.extent[0], bind.extent[1] // unit, bind.extent[2])
     nest = _nest(body, stage, port.depth)
     shape = (*nest.shape, *port.pages)
-    place = [np.broadcast_to(nest.values(form, port.pages), shape) for form in access.place]
+    if prod(shape) > MOST:
+        raise Unsupported(f"stage {stage.name} moves {prod(shape)} pages in a call", f"up to {MOST} are timed")
+    place = [nest.values(form, port.pages) for form in access.place]
     if access.index is not None:
         index = _indices(body, stage, access.index.port, nest, len(port.pages)) * access.index.scale
         axis = access.index.axis
         place[axis] = (place[axis] + index) % extent[axis]
-    idle = nest.idle if port.depth >= 0 else None
-    dead = np.zeros(shape, np.bool_)
-    if idle is not None:
-        dead |= idle.reshape(*idle.shape, *(1,) * (len(shape) - 2))
+    busy = np.ones((1, 1), np.bool_) if nest.idle is None else ~nest.idle
+    live = busy.reshape(*busy.shape, *(1,) * (len(shape) - 2))
     stretch, banks = stretch_of(tensor, figures), figures.target.memory.banks
     shapes = _Shapes(plane, body.queue(port.queue).page, stretch * banks)
-    flat = [values.reshape(len(nest.sites), -1) for values in (*place, dead)]
-    keys = shapes.keys((flat[0], flat[1], flat[2]), origin, extent, flat[3])
-    distinct, kinds = np.unique(keys, return_inverse=True)
-    kinds = kinds.reshape(keys.shape)
+    numbers: dict[int, int] = {}
+    kinds: dict[Site, Array] = {}
+    for n, site in enumerate(nest.sites):
+        s, r, c, here = (_of_site(values, n, shape[1:]) for values in (*place, live))
+        found, back = np.unique(shapes.keys((s, r, c), origin, extent, here), return_inverse=True)
+        known = np.array([numbers.setdefault(int(key), len(numbers)) for key in found], np.int64)
+        kinds[site] = known[back.reshape(-1)]
     unit = figures.target.memory.align if stage.kind == "load" else figures.target.memory.granule
-    runs = tuple(_by_bank(shapes.runs(int(key)), stretch, banks, unit) for key in distinct)
-    placed = stage.kind == "load" and _apart(kinds, runs)
-    return Moves({site: kinds[n] for n, site in enumerate(nest.sites)}, runs, placed)
+    runs = tuple(_by_bank(shapes.runs(key), stretch, banks, unit) for key in numbers)
+    return Moves(kinds, runs, stage.kind == "load" and _apart(kinds, runs))
+
+
+def _of_site(values: Array, site: int, shape: tuple[int, ...]) -> Array:
+    """What `values`, over sites and the axes of `shape`, has for one site, page by page."""
+    row = values[site if values.shape[0] > 1 else 0]
+    return np.broadcast_to(row, shape).reshape(-1)
 
 
 def _nest(body: Body, stage: Stage, depth: int) -> Nest:
@@ -158,7 +170,7 @@ class _Shapes:
     page: tuple[int, int]
     period: int
 
-    def keys(self, place: tuple[Array, Array, Array], origin: Triple, extent: Triple, dead: Array) -> Array:
+    def keys(self, place: tuple[Array, Array, Array], origin: Triple, extent: Triple, live: Array) -> Array:
         """The numbers of pages at `place` relative to a binding; -1 of pages with nothing to move."""
         p, (th, tw) = self.plane, self.plane.tile
         # Where a binding reaches the edge of its tensor, the padding of the last tiles is moved with the rest.
@@ -180,7 +192,7 @@ class _Shapes:
         key = byte % self.period
         for part, size in zip((at_row, at_col, *inside), (th, self._columns, *(n + 1 for n in self.page)), strict=True):
             key = key * size + part
-        outside = dead | (inside[0] <= 0) | (inside[1] <= 0) | (place[0] < 0) | (place[0] >= extent[0])
+        outside = ~live | (inside[0] <= 0) | (inside[1] <= 0) | (place[0] < 0) | (place[0] >= extent[0])
         return np.where(outside, -1, key)
 
     def runs(self, key: int) -> list[tuple[int, int]]:
@@ -243,9 +255,9 @@ def _by_bank(runs: list[tuple[int, int]], stretch: int, banks: int, unit: int) -
     return tuple(Runs(bank, tuple(sizes)) for bank, sizes in found)
 
 
-def _apart(kinds: Array, runs: tuple[tuple[Runs, ...], ...]) -> bool:
-    """Whether each site (a row of `kinds`) draws on one bank alone, and no two on the same."""
-    used = [{r.bank for kind in set(map(int, row)) for r in runs[kind]} for row in kinds]
+def _apart(kinds: Mapping[Site, Array], runs: tuple[tuple[Runs, ...], ...]) -> bool:
+    """Whether each site draws on one bank alone, and no two on the same."""
+    used = [{r.bank for kind in np.unique(mine) for r in runs[int(kind)]} for mine in kinds.values()]
     drawn = [banks for banks in used if banks]
     together: set[int] = set()
     for banks in drawn:
