@@ -15,8 +15,8 @@ above it); `tests/test_house.py` holds it.
     build/                      specs, store, agreement, weights, linking, tasks: the only floor that knows files
     cli                         what a person types
 
-    check/                      the checker   } beside the stack: they import only ir, target, numerics and errors,
-    simulate/                   the executors } so that nothing the compiler believes is believed here
+    check/                  the checker } beside the stack: they import only ir, target, numerics and errors,
+    simulate/     executors, cycle twin } so that nothing the compiler believes is believed here
 """
 
 __version__ = "0.1.0"

@@ -14,6 +14,7 @@
     pagewise, pagestage    the judge: a page at a time, under any fair interleaving
     run, host              programs, and entries of a bundle with their state between calls
     relations, show        what inputs must satisfy together; what a program prints
+    twin/                  how long it takes, in cycles: computes no values
 
 It knows stages, queues and pages: no attention, no transformer, no model. It imports records, targets and numbers only,
 nothing that lowers programs, so that it believes nothing the compiler believes.

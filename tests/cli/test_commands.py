@@ -111,6 +111,31 @@ def test_show_prints_what_check_can_read_again(capsys: pytest.CaptureFixture[str
     refused(capsys, "show", "artifacts/integers", "add:99", code=2)
 
 
+# ---------------------------------------------------------------- time
+
+
+def test_time_tells_every_program_section_by_section(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = told(capsys, "time", "artifacts/tiny").splitlines()
+    heads = [line for line in lines if not line.startswith(" ")]
+    assert [head.split(":")[0] for head in heads] == ["decode", "prefill"]
+    assert all(
+        re.fullmatch(r"\w+: \d+ cycles, [\d.]+ ms at 1 GHz, \d+ phases, \d+ bytes of memory traffic", h) for h in heads
+    )
+    assert lines[1].split() == ["section", "calls", "cycles", "longest", "bound", "by", "roofline"]
+    assert lines[2].split()[0] == "decode:0"
+    assert told(capsys, "time", "artifacts/tiny", "prefill").splitlines() == lines[lines.index(heads[1]) :]
+    assert "did you mean" in refused(capsys, "time", "artifacts/tiny", "decod", code=2)
+
+
+def test_a_program_alone_is_timed_on_the_chip_that_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "add.txt").write_text(told(capsys, "show", "artifacts/integers", "add"))
+    alone = told_json(capsys, "time", str(tmp_path / "add.txt"), "--target", "reference")
+    (bundled,) = told_json(capsys, "time", "artifacts/integers", "add")["programs"]
+    (program,) = alone["programs"]
+    assert (program["name"], program["cycles"]) == ("program", bundled["cycles"])
+    assert "names no chip" in refused(capsys, "time", str(tmp_path / "add.txt"), code=2)
+
+
 # ---------------------------------------------------------------- interpret, run
 
 
