@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from graphs import Drawn
+from hypothesis import assume
+from plan.templates import measures_of, sampled, template_of, under
 from simulate.bodies import add, at, forms, load
 from support import REFERENCE
 
+from spatial.errors import Refused
 from spatial.ir.body import (
     Body,
     Cell,
@@ -59,6 +63,17 @@ def program_of(body: Body, place: tuple[int, int] = (0, 0)) -> Program:
 def cycles(body: Body, target: Target = PAPER, skipping: bool = True) -> float:
     """What one call of `body` takes."""
     return time_program(program_of(body), target, skipping).cycles
+
+
+def planned(case: Drawn, seed: int, target: Target) -> list[Body]:
+    """The drawn statement under up to two plans; a case that is not lowered is not taken."""
+    try:
+        template = template_of(case, target)
+        plans = sampled(measures_of(template, target), seed, 2)[1]
+        return [under(template, plan, target) for plan in plans]
+    except Refused:
+        assume(False)
+        raise
 
 
 def mapped(pages: int, depth: int = 2, out: int = 2, op: str = "neg", across: int = 1, stride: int = 1) -> Body:

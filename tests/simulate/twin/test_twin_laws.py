@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 from drawing import STATEMENTS, products
 from graphs import Drawn
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plan.templates import measures_of, sampled, template_of, under
 from running import LONE, SMALL
-from simulate.twin.pipes import PAPER, cycles, mapped, memory, program_of, spread, summed
+from simulate.twin.pipes import PAPER, cycles, mapped, memory, planned, program_of, spread, summed
+from simulate.twin.witness import Witness
 from support import TF32
 
-from spatial.errors import Refused
 from spatial.ir.body import Body
 from spatial.simulate.twin.build import Sections, machine_of
 from spatial.simulate.twin.clock import run, time_program
@@ -60,13 +59,8 @@ def test_skipping_what_repeats_changes_no_figure(body: Body, target: Target):
 @settings(max_examples=40, **QUIET)
 @given(products() | STATEMENTS, st.integers(0, 1000), st.sampled_from((BANKS, SMALL, LONE)))
 def test_so_it_does_of_bodies_under_any_plan(case: Drawn, seed: int, target: Target):
-    try:
-        template = template_of(case, target)
-    except Refused:
-        assume(False)
-        raise
-    for plan in sampled(measures_of(template, target), seed, 2)[1]:
-        program = program_of(under(template, plan, target))
+    for body in planned(case, seed, target):
+        program = program_of(body)
         assert time_program(program, target) == time_program(program, target, skipping=False)
 
 
@@ -96,6 +90,37 @@ def test_most_of_a_long_pipe_is_skipped(body: Body):
     assert [p.time for p in machines[0].processes] == [p.time for p in machines[1].processes]
     assert [p.counted for p in machines[0].processes] == [p.counted for p in machines[1].processes]
     assert machines[0].landed == machines[1].landed
+
+
+def ticks(body: Body, target: Target) -> tuple[int, int]:
+    """When a call ends: by the machine, and by the witness, which has nobody run ahead of time."""
+    sections = Sections(program_of(body), target)
+    machine, other = (machine_of(sections.program.phases[0], sections) for _ in range(2))
+    granted: list[int] = []
+    machine.settle()
+    while machine.heap:
+        granted.append(machine.heap[0][0])
+        machine.grant()
+        machine.settle()
+    assert granted == sorted(granted)
+    witness = Witness(other)
+    assert witness.ended == len(machine.processes)
+    return max(*machine.landed, *(p.time for p in machine.processes)), witness.end
+
+
+@settings(max_examples=60, **QUIET)
+@given(pipes(), chips())
+def test_running_ahead_changes_no_tick(body: Body, target: Target):
+    found, plain = ticks(body, target)
+    assert found == plain
+
+
+@settings(max_examples=30, **QUIET)
+@given(products() | STATEMENTS, st.integers(0, 1000), st.sampled_from((BANKS, SMALL, LONE)))
+def test_running_ahead_changes_no_tick_under_any_plan(case: Drawn, seed: int, target: Target):
+    for body in planned(case, seed, target):
+        found, plain = ticks(body, target)
+        assert found == plain
 
 
 @settings(max_examples=60, **QUIET)

@@ -8,22 +8,21 @@ from dataclasses import replace
 import pytest
 from drawing import products
 from graphs import Drawn
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plan.templates import measures_of, sampled, template_of, under
 from running import LONE, SMALL
 from sections.cases import CASES, Case
 from simulate.bodies import add, at, load, matmul, mul, product
-from simulate.twin.pipes import PAPER, memory, program_of
+from simulate.twin.pipes import PAPER, memory, planned, program_of
 from support import REFERENCE, TF32
 
-from spatial.errors import Refused
 from spatial.ir.affine import Affine
 from spatial.ir.body import (
     Body,
     Cell,
     Const,
     Convert,
+    Index,
     InPort,
     Items,
     Lanes,
@@ -91,13 +90,8 @@ def test_orders_of_the_corpus_are_those_the_simulator_walks(case: Case):
 @settings(max_examples=25, **QUIET)
 @given(products(), st.integers(0, 1000), st.sampled_from((SMALL, LONE)))
 def test_orders_under_any_plan_are_those_the_simulator_walks(case: Drawn, seed: int, target):
-    try:
-        template = template_of(case, target)
-    except Refused:
-        assume(False)
-        raise
-    for plan in sampled(measures_of(template, target), seed, 2)[1]:
-        same_orders(under(template, plan, target))
+    for body in planned(case, seed, target):
+        same_orders(body)
 
 
 def test_work_between_acts_is_all_the_work_there_is():
@@ -248,7 +242,7 @@ def test_layers_of_a_stack_lie_alike_and_small_slices_follow_each_other():
 def test_a_gather_is_taken_to_go_through_its_table_in_order():
     """Rows of 1024 floats named by an index table: row n lies in bank n, as the table is taken to hold 0, 1, 2, …"""
     index = load("li", "qi", 0, at("i", 0, 0, "i0"))
-    access = replace(at("x", 0, 0, 0), index=_index())
+    access = replace(at("x", 0, 0, 0), index=Index(0, 1))
     stage = Stage("ld", "load", (), (InPort("qi", 0),), (OutPort("q", 0),), access=access)
     body = Body(
         (Operand("x", "f32", "flat", (1, 9, 1024), "in"), Operand("i", "i32", "flat", (1, 1, 5), "in")),
@@ -260,9 +254,3 @@ def test_a_gather_is_taken_to_go_through_its_table_in_order():
     program = program_of(body)
     moves = moves_of(body, stage, program.tensors[0], program.phases[0][0].binds[0], Figures(memory(PAPER, banks=4)))
     assert [moves.runs[kind][0].bank for kind in moves.kinds[0, 0]] == [0, 1, 2, 3, 0]
-
-
-def _index():
-    from spatial.ir.body import Index
-
-    return Index(0, 1)

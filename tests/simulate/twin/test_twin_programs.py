@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from graphs import Shape, decoder
+from repository import TARGETS
 from running import lowered
 from sections.cases import CASES, Case
 from simulate.bodies import product
@@ -13,6 +15,7 @@ from simulate.test_schedule import TOGETHER, softmax_like
 from simulate.twin.pipes import PAPER, cycles, mapped, memory, program_of, spread, summed
 from support import REFERENCE, TF32
 
+from spatial.build.targets import load_target
 from spatial.errors import Refused
 from spatial.ir.body import Body, Engine, Loop, Step
 from spatial.ir.program import Bind, Call, Program, Tensor
@@ -50,6 +53,15 @@ def test_a_decoder_is_timed_layer_by_layer_once(target, q8: bool):
     assert sum(s.calls for s in long.sections()) == sum(len(phase) for phase in three.phases)
     assert len(long.times) < len(long.phases)
     assert time_program(three, target) == long
+
+
+@pytest.mark.parametrize("path", sorted(TARGETS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_chip_that_comes_with_the_project_is_run(path: Path):
+    target = load_target(path)
+    program = lowered(decoder(Shape()), target).into_whole()
+    found = time_program(program, target)
+    assert found.cycles > len(program.phases) * target.section_cycles
+    assert all(section.longest.cycles >= section.longest.roofline for section in found.sections())
 
 
 def test_calls_of_a_phase_contend_for_the_memory_and_nothing_else():
