@@ -2,7 +2,7 @@
 
     figures       a target's figures in ticks: transfers, distances, what a bank takes
     work          what the compute engine does in an iteration of a stage
-    places        the banks a page lies in, and the transactions it is moved in
+    runs, places  the transactions a page is moved in, and the banks it lies in
     orders        engine orders as blocks of acts
     parts         what a machine is made of
     machine       engines, queues, banks and lines, run through time

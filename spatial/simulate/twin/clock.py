@@ -59,9 +59,9 @@ def time_phase(phase: Phase, sections: Sections, skipping: bool = True) -> Phase
 def run(machine: Machine, stages: Sequence[Sequence[str]], skipping: bool = True) -> None:
     """Run `machine` to its end; `stages`: names of the stages of each call.
 
-    Raises `Refused` where it deadlocks, or ends with pages in a queue.
+    Raises `Refused` where it deadlocks, with a site of each engine that waits, or ends with pages in a queue.
     """
-    steady = Steady(machine) if skipping else None
+    steady = Steady(machine) if skipping and machine.processes else None
     machine.settle()
     while machine.heap:
         if steady is not None:
@@ -73,7 +73,8 @@ def run(machine: Machine, stages: Sequence[Sequence[str]], skipping: bool = True
     stuck = [p for p in machine.processes if not p.ended]
     left = [leftover(q.name, len(q.pages)) for q in machine.queues if q.pages]
     if stuck or left:
-        raise Refused([_stuck(p, stages[p.call][p.acts[p.act].stage]) for p in stuck] or dict.fromkeys(left))
+        found = {(p.call, p.engine): _stuck(p, stages[p.call][p.acts[p.act].stage]) for p in reversed(stuck)}
+        raise Refused(list(reversed(found.values())) or dict.fromkeys(left))
 
 
 def _stuck(p: Process, stage: str) -> Problem:

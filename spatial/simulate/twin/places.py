@@ -24,8 +24,7 @@ from spatial.ir.program import Bind, Tensor
 from spatial.numerics import Q8_BLOCK, Array
 from spatial.simulate.axes import Nest, nest_of
 from spatial.simulate.twin.figures import Figures, Site
-
-Triple = tuple[int, int, int]
+from spatial.simulate.twin.runs import NOTHING, PageRuns
 
 MOST = 1 << 24
 """Pages that a stage may move in a call that is timed, on all its sites."""
@@ -117,16 +116,18 @@ def moves_of(body: Body, stage: Stage, tensor: Tensor, bind: Bind, figures: Figu
     busy = np.ones((1, 1), np.bool_) if nest.idle is None else ~nest.idle
     live = busy.reshape(*busy.shape, *(1,) * (len(shape) - 2))
     stretch, banks = stretch_of(tensor, figures), figures.target.memory.banks
-    shapes = _Shapes(plane, body.queue(port.queue).page, stretch * banks)
+    period = stretch * banks
+    shapes = PageRuns(plane, body.queue(port.queue).page, period, _slice_stride(plane, period))
     numbers: dict[int, int] = {}
     kinds: dict[Site, Array] = {}
     for n, site in enumerate(nest.sites):
         s, r, c, here = (_of_site(values, n, shape[1:]) for values in (*place, live))
-        found, back = np.unique(shapes.keys((s, r, c), origin, extent, here), return_inverse=True)
+        keys = np.where(here, shapes.keys((s, r, c), origin, extent), NOTHING)
+        found, back = np.unique(keys, return_inverse=True)
         known = np.array([numbers.setdefault(int(key), len(numbers)) for key in found], np.int64)
         kinds[site] = known[back.reshape(-1)]
-    unit = figures.target.memory.align if stage.kind == "load" else figures.target.memory.granule
-    runs = tuple(_by_bank(shapes.runs(key), stretch, banks, unit) for key in numbers)
+    whole = figures.target.memory.align if stage.kind == "load" else figures.target.memory.granule
+    runs = tuple(_by_bank(shapes.runs(key), stretch, banks, whole) for key in numbers)
     return Moves(kinds, runs, stage.kind == "load" and _apart(kinds, runs))
 
 
@@ -161,97 +162,14 @@ def _indices(body: Body, stage: Stage, port: int, nest: Nest, pages: int) -> Arr
     return position.reshape(*taken, *(1,) * (nest.ndim + pages - len(taken)))
 
 
-@dataclass(frozen=True)
-class _Shapes:
-    """Pages of `plane` as numbers: where among the banks a page begins (its first byte modulo `period`), where in its
-    tile, and how much of it lies inside. Pages of one number are moved alike."""
-
-    plane: PlaneLayout
-    page: tuple[int, int]
-    period: int
-
-    def keys(self, place: tuple[Array, Array, Array], origin: Triple, extent: Triple, live: Array) -> Array:
-        """The numbers of pages at `place` relative to a binding; -1 of pages with nothing to move."""
-        p, (th, tw) = self.plane, self.plane.tile
-        # Where a binding reaches the edge of its tensor, the padding of the last tiles is moved with the rest.
-        ends = [
-            round_up(size, tile) - o if o + e >= size else e
-            for o, e, size, tile in zip(origin[1:], extent[1:], (p.rows, p.cols), (th, tw), strict=True)
-        ]
-        first = [np.maximum(x, 0) for x in place[1:]]
-        inside = [
-            np.minimum(x + n, end) - low for x, n, end, low in zip(place[1:], self.page, ends, first, strict=True)
-        ]
-        row, col = first[0] + origin[1], first[1] + origin[2]
-        at_row, at_col = row % th, col % tw
-        within = at_col * th + at_row if p.tile_transposed else at_row * tw + at_col
-        element = (row // th * p.tiles_across + col // tw) * th * tw + within
-        byte = (place[0] + origin[0]) * _slice_stride(p, self.period) + p.start + element * p.itemsize
-        if self._flat:
-            at_col = np.minimum(at_col, 1)
-        key = byte % self.period
-        for part, size in zip((at_row, at_col, *inside), (th, self._columns, *(n + 1 for n in self.page)), strict=True):
-            key = key * size + part
-        outside = ~live | (inside[0] <= 0) | (inside[1] <= 0) | (place[0] < 0) | (place[0] >= extent[0])
-        return np.where(outside, -1, key)
-
-    def runs(self, key: int) -> list[tuple[int, int]]:
-        """(first byte, bytes) of each contiguous run of pages of number `key`, in order."""
-        if key < 0:
-            return []
-        key, cols = divmod(key, self.page[1] + 1)
-        key, rows = divmod(key, self.page[0] + 1)
-        key, at_col = divmod(key, self._columns)
-        base, at_row = divmod(key, self.plane.tile[0])
-        found: list[tuple[int, int]] = []
-        start = self._element(at_row, at_col)
-        for first, length in self._pieces(at_row, at_col, rows, cols):
-            byte, size = base + (first - start) * self.plane.itemsize, length * self.plane.itemsize
-            if found and sum(found[-1]) == byte:
-                found[-1] = found[-1][0], found[-1][1] + size
-            else:
-                found.append((byte, size))
-        return found
-
-    @property
-    def _flat(self) -> bool:
-        return self.plane.tiles_across == 1 and self.plane.tile[0] == 1
-
-    @property
-    def _columns(self) -> int:
-        """Columns of a tile that are told apart: of a flat row only the first from the rest."""
-        return 2 if self._flat else self.plane.tile[1]
-
-    def _element(self, row: int, col: int) -> int:
-        p, (th, tw) = self.plane, self.plane.tile
-        within = col % tw * th + row % th if p.tile_transposed else row % th * tw + col % tw
-        return (row // th * p.tiles_across + col // tw) * th * tw + within
-
-    def _pieces(self, row: int, col: int, rows: int, cols: int) -> list[tuple[int, int]]:
-        """(first element, elements) of the lines of each tile met, along what is contiguous in a tile."""
-        (th, tw), turned = self.plane.tile, self.plane.tile_transposed
-        if self._flat:
-            return [(self._element(row + r, col), cols) for r in range(rows)]
-        found: list[tuple[int, int]] = []
-        for top in range(row - row % th, row + rows, th):
-            for left in range(col - col % tw, col + cols, tw):
-                r0, r1 = max(row, top), min(row + rows, top + th)
-                c0, c1 = max(col, left), min(col + cols, left + tw)
-                if turned:
-                    found += [(self._element(r0, c), r1 - r0) for c in range(c0, c1)]
-                else:
-                    found += [(self._element(r, c0), c1 - c0) for r in range(r0, r1)]
-        return found
-
-
-def _by_bank(runs: list[tuple[int, int]], stretch: int, banks: int, unit: int) -> tuple[Runs, ...]:
-    """Runs that follow each other into one bank, in whole units."""
+def _by_bank(runs: list[tuple[int, int]], stretch: int, banks: int, whole: int) -> tuple[Runs, ...]:
+    """Runs that follow each other into one bank, in units of `whole` bytes."""
     found: list[tuple[int, list[int]]] = []
     for byte, size in runs:
         bank = byte // stretch % banks
         if not found or found[-1][0] != bank:
             found.append((bank, []))
-        found[-1][1].append(round_up(size, unit))
+        found[-1][1].append(round_up(size, whole))
     return tuple(Runs(bank, tuple(sizes)) for bank, sizes in found)
 
 
