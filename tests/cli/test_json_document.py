@@ -194,6 +194,10 @@ def test_time(built: Path) -> None:
     assert all(p["milliseconds"] == pytest.approx(p["cycles"] / found["clock"] * 1e3) for p in found["programs"])
     (one,) = spatial(built, "time", "artifacts/mini", "decode")["programs"]
     assert one == found["programs"][0]
+    environ = {**os.environ, "PYTHONHASHSEED": "1234"}
+    command = [sys.executable, "-m", "spatial", "time", "artifacts/mini", "--json"]
+    again = subprocess.run(command, cwd=built, env=environ, capture_output=True, text=True, timeout=240, check=True)
+    assert json.loads(again.stdout) == found
 
 
 def test_every_command_with_json_is_on_the_page() -> None:

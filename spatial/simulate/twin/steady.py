@@ -6,8 +6,7 @@ happens again, as often as the engines' orders and the kinds of their pages go o
 and not run. Times are whole numbers, so a state returns exactly or not at all, and a run with skips ends in the same
 tick as one without.
 
-To be cheap, states are looked at a few hundred times a phase, and as a whole only where engines and banks stand as
-before.
+To be cheap, states are looked at less and less often, and as a whole only where engines and banks stand as before.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ import numpy as np
 from spatial.numerics import Array
 from spatial.simulate.twin.machine import Machine
 
-LOOKS = 512
-"""About as many times the state is looked at in a phase."""
+EVERY = 64
+"""The state is looked at as often as the steps since it was first looked at, over this: often at first, then less."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,7 @@ class Steady:
         self._servers = (*machine.shared.banks, *machine.shared.ports, *machine.shared.lines)
         movers = [p for p in machine.processes if p.pages or p.groups]
         self._watched = max(movers or machine.processes, key=lambda p: len(p.steps))
-        self._stride = max(1, len(self._watched.steps) // LOOKS)
-        self._next = self._stride
+        self._first = self._next = 1
         self._seen: dict[tuple[object, ...], _Mark | None] = {}
         self._arrays: dict[int, Array] = {}
 
@@ -56,7 +54,7 @@ class Steady:
         """Look whether the machine stands where it stood before; if so, skip as many rounds as are sure to follow."""
         if self._watched.step < self._next or not self.machine.heap:
             return
-        self._next = self._watched.step + self._stride
+        self._next = self._watched.step + max(1, (self._watched.step - self._first) // EVERY)
         base = self.machine.heap[0][0]
         engines = tuple((p.act, p.page, p.part, max(p.time - base, 0)) for p in self.machine.processes)
         brief = engines, tuple(max(bank.free - base, 0) for bank in self.machine.shared.banks)
@@ -70,7 +68,7 @@ class Steady:
             if rounds:
                 self._skip(before, now, rounds)
                 self._seen.clear()
-                self._next = self._watched.step + self._stride
+                self._first = self._next = self._watched.step + 1
 
     def _mark(self, base: int) -> _Mark:
         m = self.machine

@@ -92,6 +92,15 @@ def test_most_of_a_long_pipe_is_skipped(body: Body):
     assert machines[0].landed == machines[1].landed
 
 
+@pytest.mark.parametrize("body", (mapped(100_000), summed(100_000, 4, 3)), ids=("mapped", "summed"))
+def test_a_long_pipe_costs_as_much_as_its_first_rounds(body: Body):
+    target = memory(PAPER, rate=96.0, unplaced=96.0, banks=3)
+    sections = Sections(program_of(body), target)
+    machine = machine_of(sections.program.phases[0], sections)
+    run(machine, [[s.name for s in body.stages]])
+    assert machine.granted < 200
+
+
 def ticks(body: Body, target: Target) -> tuple[int, int]:
     """When a call ends: by the machine, and by the witness, which has nobody run ahead of time."""
     sections = Sections(program_of(body), target)
