@@ -99,11 +99,11 @@ def mapped(pages: int, depth: int = 2, out: int = 2, op: str = "neg", across: in
     )
 
 
-def summed(pages: int, depth: int, across: int = 1, sites: int = 1, down: bool = True) -> Body:
+def summed(pages: int, depth: int, across: int = 1, sites: int = 1, down: bool = True, layout: str = "dense") -> Body:
     """The sum of `pages` tiles of x, one below the other (else side by side) in rows `across` tiles wide; each site
     takes a column of its own."""
     wide = max(across, sites)
-    x = Operand("x", "f32", "dense", (1, 32 * pages, 32 * wide) if down else (1, 32, 32 * pages * sites), "in")
+    x = Operand("x", "f32", layout, (1, 32 * pages, 32 * wide) if down else (1, 32, 32 * pages * sites), "in")
     y = Operand("y", "f32", "dense", (1, 32, 32 * sites), "out")
     place = (0, "32*l1", "32*i0") if down else (0, 0, f"{32 * pages}*i0 + 32*l1")
     total = State("total", (32, 32), "f32", 0, 0.0, 1, add(Cell(0), Page(0)))
@@ -125,18 +125,19 @@ def summed(pages: int, depth: int, across: int = 1, sites: int = 1, down: bool =
     )
 
 
-def spread(pages: int, sites: int, depth: int = 2, kind: str = "multicast") -> Body:
-    """Every site stores the negative of what the first reads: the same pages by multicast, its own ones by scatter."""
+def spread(pages: int, sites: int, depth: int = 2, kind: str = "multicast", down: bool = False) -> Body:
+    """Every site of a row (or `down` a column) stores the negative of what the first reads: the same pages by
+    multicast, its own ones by scatter."""
     each = sites if kind == "scatter" else 1
     x = Operand("x", "f32", "dense", (1, 32, 32 * pages * each), "in")
     y = Operand("y", "f32", "dense", (1, 32 * sites, 32 * pages), "out")
-    first = Rect(0, 0, 1, 1)
+    first, line = Rect(0, 0, 1, 1), (1, sites) if down else (sites, 1)
     popped = InPort("all", 1, (sites,) if kind == "scatter" else ())
     place = at("x", 0, 0, f"{32 * each}*l1 + 32*p0" if kind == "scatter" else "32*l1")
     return Body(
         (x, y),
-        (sites, 1),
-        Items((sites,), (1,), forms("sx")),
+        line,
+        Items((sites,), (1,), forms("sy" if down else "sx")),
         (
             Queue("all", (32, 32), "f32", each),
             Queue("qx", (32, 32), "f32", depth),
@@ -144,7 +145,7 @@ def spread(pages: int, sites: int, depth: int = 2, kind: str = "multicast") -> B
         ),
         (
             Stage("ld", "load", (pages,), outs=(OutPort("all", 1, popped.pages),), access=place, on=first),
-            Stage("cast", kind, (pages,), (popped,), (OutPort("qx", 1),), on=first, group=(sites, 1)),
+            Stage("cast", kind, (pages,), (popped,), (OutPort("qx", 1),), on=first, group=line),
             Stage("f", "generic", (pages,), (InPort("qx", 1),), (OutPort("qy", 1, (), Op("neg", (Page(0),))),)),
             Stage("st", "store", (pages,), (InPort("qy", 1),), access=at("y", 0, "32*i0", "32*l1")),
         ),

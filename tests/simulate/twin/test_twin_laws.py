@@ -34,9 +34,10 @@ def pipes(draw: st.DrawFn) -> Body:
             across, stride = draw(st.sampled_from(((1, 1), (3, 3), (8, 3), (8, 8))))
             return mapped(pages, depth, draw(st.integers(1, 3)), draw(st.sampled_from(("neg", "exp"))), across, stride)
         case "summed":
-            return summed(pages, depth, draw(st.integers(1, 9)), draw(st.integers(1, 4)), draw(st.booleans()))
+            layout = draw(st.sampled_from(("dense", "flat")))
+            return summed(pages, depth, draw(st.integers(1, 9)), draw(st.integers(1, 4)), draw(st.booleans()), layout)
         case kind:
-            return spread(pages, draw(st.integers(1, 5)), depth, kind)
+            return spread(pages, draw(st.integers(1, 5)), depth, kind, draw(st.booleans()))
 
 
 @st.composite
@@ -46,7 +47,8 @@ def chips(draw: st.DrawFn) -> Target:
     banks = draw(st.sampled_from((1, 2, 3, 12)))
     unplaced = rate * draw(st.sampled_from((1.0, 0.5)))
     target = memory(PAPER, rate=rate, unplaced=unplaced, banks=banks, latency=draw(st.sampled_from((500.0, 77.3))))
-    return replace(target, step_cycles=draw(st.sampled_from((0.0, 40.0))))
+    network = replace(target.network, link=draw(st.sampled_from((64.0, 3.3))))
+    return replace(target, step_cycles=draw(st.sampled_from((0.0, 40.0))), network=network)
 
 
 @settings(max_examples=60, **QUIET)

@@ -67,6 +67,13 @@ def test_a_multicast_is_one_transfer_and_each_member_is_as_far_as_it_is():
     assert cycles(spread(3, sites=4)) == one + 2 * 565
 
 
+@pytest.mark.parametrize("down", (False, True))
+def test_a_line_carries_one_page_at_a_time(down: bool):
+    """Along a row or down a column, a link of 4 bytes a cycle has a page for 1024: they leave at 501, 1525, 2549."""
+    narrow = replace(PAPER, network=replace(PAPER.network, link=4.0))
+    assert cycles(spread(3, sites=4, down=down), narrow) == 501 + 2 * 1024 + 64 + 16 + 32 + LAST
+
+
 def test_a_scatter_is_one_transfer_a_member():
     """Four pages are read 8 cycles apart, here by 525; the fourth one leaves after three others of 64 cycles."""
     assert cycles(spread(1, sites=4, kind="scatter")) == 525 + 4 * 64 + 16 + 32 + LAST

@@ -22,10 +22,12 @@ from spatial.ir.body import (
     Cell,
     Const,
     Convert,
+    Engine,
     Index,
     InPort,
     Items,
     Lanes,
+    Matmul,
     Op,
     Operand,
     OutPort,
@@ -33,6 +35,7 @@ from spatial.ir.body import (
     Queue,
     Stage,
     State,
+    Step,
     count,
 )
 from spatial.ir.layout import layout_of
@@ -144,6 +147,27 @@ def test_operations_cost_their_own_lanes():
     update = add(add(Cell(0), row), Convert("bf16", Lanes("sum", "rows", Page(1))))
     body = computing("generic", update)
     assert work_of(body, body.stages[0], FREE).update(1) == 8 + 1 + 32 + 1 + 1 + 1
+
+
+def test_a_page_that_all_pages_of_a_push_share_is_unpacked_once():
+    """Of four pages made, each takes a page of its own, 128 bytes, and the tile that all take, 4096 a fourth each."""
+    target = replace(TF32, unpack=1.0)
+    value = add(Page(0, (Affine.sym("p0"),)), Lanes("sum", "rows", Page(1)))
+    stage = Stage("f", "generic", (), (InPort("a", 0, (4,)), InPort("b", 0)), (OutPort("o", 0, (4,), value),))
+    body = replace(computing("generic"), stages=(stage,))
+    assert work_of(body, stage, target).outs[0].evaluate == 128 + 4096 / 4
+
+
+def test_what_is_computed_below_the_last_act_on_queues_is_one_stretch():
+    """Pages are popped 3 at a time, 4 times; the products of each three follow each other: 20 cycles each."""
+    update = add(Cell(0), Matmul(Page(0, (Affine.sym("l2"),)), Page(1, (Affine.sym("l2"),)), False))
+    state = State("s", (1, 32), "f32", 0, 0.0, 2, update)
+    ins = (InPort("a", 1, (3,)), InPort("b", 1, (3,)))
+    stage = Stage("f", "matmul", (4, 3), ins, (OutPort("o", 0, (), Cell(0)),), (state,))
+    body = replace(computing("matmul"), stages=(stage,), engines=(Engine("compute", (Step("f", -1),)),))
+    order = Orders(body, replace(FREE, step_cycles=0.0)).of(body.engines[0], frozenset({"f"}))
+    work = [a.time for step in order.steps for a in order.blocks[step] if a.kind == kinds.WORK and a.time]
+    assert work == [TICKS * 3 * (16 + 4)] * 4
 
 
 # ---------------------------------------------------------------- figures

@@ -78,6 +78,23 @@ def test_calls_of_a_phase_contend_for_the_memory_and_nothing_else():
     assert 1.8 * cycles(body, slow) < time_program(both, slow).cycles < 2 * cycles(body, slow)
 
 
+@pytest.mark.parametrize(("rows", "banks", "distinct"), ((32, 3, 2), (32, 1, 1), (96, 3, 1)))
+def test_phases_are_timed_once_where_their_banks_lie_alike(rows: int, banks: int, distinct: int):
+    """Slices of a tile each lie in banks 0, 1, 2, 0 of three, those of a round of banks all in bank 0. x and y at the
+    same slice are alike wherever it is, all banks being turned; so are the first and last of x at slices 0, 1, 3."""
+    body = summed(1, 1)
+    body = replace(body, operands=tuple(replace(o, extent=(1, rows, 32)) for o in body.operands))
+    tensors = tuple(Tensor(o.name, (4, rows, 32), o.prec, "state", "dense") for o in body.operands)
+
+    def call(x: int, y: int) -> Call:
+        return Call(0, (Bind("x", 0, (x, 0, 0), (1, rows, 32)), Bind("y", 1, (y, 0, 0), (1, rows, 32))), (0, 0))
+
+    phases = tuple((call(x, y),) for x, y in ((0, 0), (1, 1), (1, 0), (3, 0)))
+    found = time_program(Program(tensors, (body,), phases), memory(PAPER, banks=banks, rate=8.0, unplaced=8.0))
+    assert len(found.times) == distinct
+    assert found.phases == (0, 0, distinct - 1, 0)
+
+
 def test_what_binds_a_section_is_told():
     def bound(body: Body, **figures: float) -> str:
         (section,) = time_program(program_of(body), memory(PAPER, **figures)).sections()
