@@ -94,6 +94,33 @@ def test_most_of_a_long_pipe_is_skipped(body: Body):
     assert machines[0].landed == machines[1].landed
 
 
+class Held(Steady):
+    """Holds every skip to what it claims: the machine stands after it as it stood before, but for the time."""
+
+    held = 0
+
+    def _skip(self, before, now, rounds: int) -> None:
+        super()._skip(before, now, rounds)
+        base = now.base + (now.base - before.base) * rounds
+        assert self.machine.heap[0][0] == base
+        assert self._mark(base).state == now.state
+        self.held += 1
+
+
+@settings(max_examples=60, **QUIET)
+@given(pipes(), chips())
+def test_a_skip_leaves_the_machine_as_it_stood(body: Body, target: Target):
+    sections = Sections(program_of(body), target)
+    machine = machine_of(sections.program.phases[0], sections)
+    steady = Held(machine)
+    machine.settle()
+    while machine.heap:
+        steady.look()
+        machine.grant()
+        machine.settle()
+    assert (steady.held > 0) == (steady.skipped > 0)
+
+
 @pytest.mark.parametrize("body", (mapped(100_000), summed(100_000, 4, 3)), ids=("mapped", "summed"))
 def test_a_long_pipe_costs_as_much_as_its_first_rounds(body: Body):
     target = memory(PAPER, rate=96.0, unplaced=96.0, banks=3)
