@@ -58,7 +58,10 @@ def judged(drawn: Drawn) -> str:
 
 def _large(value: object) -> bool:
     """Whether a value is beyond what the graph's evaluation holds exactly, or no number."""
-    found = np.array(value.to_array() if isinstance(value, Seq) else value, dtype=float)
+    try:
+        found = np.array(value.to_array() if isinstance(value, Seq) else value, dtype=float)
+    except OverflowError:
+        return True
     return not bool(np.all(np.abs(found) < LARGE))
 
 
