@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from spatial.check.spans import Span
-from spatial.ir.affine import Affine
 from spatial.ir.body import Cell, Const, Coord, Expr, Op, Page
 
 MOST_FACTS = 16
@@ -105,7 +104,8 @@ def _relation(known: Expr, expr: Expr) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class _Linear:
-    """`sign * of + more`, exactly; a coordinate is `of` one without a constant."""
+    """`sign * of + more`, exactly; a coordinate is `of` one without a constant, whose
+    first coefficient is positive."""
 
     of: Expr
     sign: int = 1
@@ -115,7 +115,8 @@ class _Linear:
 def _linear(expr: Expr) -> _Linear:
     match expr:
         case Coord(form, shape):
-            return _Linear(Coord(Affine(0, form.terms), shape), 1, form.const)
+            sign = -1 if form.terms and form.terms[0][1] < 0 else 1
+            return _Linear(Coord((form - form.const) * sign, shape), sign, form.const)
         case Op("add", (inner, Const(n, "int"))) | Op("add", (Const(n, "int"), inner)):
             found = _linear(inner)
             return replace(found, more=found.more + int(n))

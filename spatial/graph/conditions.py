@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Generic, TypeVar
 
+from spatial.ir.affine import Affine
+
 T = TypeVar("T")
 
 MOST_FACTS = 16
@@ -57,6 +59,12 @@ class Line(Generic[T]):
     def taken_from(self, whole: int) -> Line[T]:
         """`whole` minus it."""
         return Line(self.of, -self.sign, whole - self.more)
+
+
+def line_of(form: Affine, of: Callable[[Affine], T]) -> Line[T]:
+    """The line of an affine form: one of the form without its constant, its first coefficient positive."""
+    sign = -1 if form.terms and form.terms[0][1] < 0 else 1
+    return Line(of(Affine(0, form.terms) * sign), sign, form.const)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
+from spatial.graph.conditions import MOST_FACTS, Bounds, Fact, Line, Reading, facts_of, line_of, narrowed
 from spatial.ir.affine import Affine
 from spatial.ir.graph import Acc, Block, Fn, Graph, Node, Num, Piece, Read, Reduction, Statement, Value, Var
 
 Range = tuple[int, int]
+Facts = tuple[Fact[Value], ...]
 
 _BLOCK_ROUNDS = 4
 """Rounds after which a carried integer that still grows is called unbounded."""
@@ -108,7 +111,52 @@ def _piece(piece: Piece, known: Mapping[int, Range], _: tuple[()]) -> Range | No
     return range_of_value(piece.value, piece, known, 1)
 
 
-def _value(value: Value, box: Mapping[str, Range], known: Mapping[int, Range], piece: Piece) -> Range | None:
+def _value(
+    value: Value, box: Mapping[str, Range], known: Mapping[int, Range], piece: Piece, facts: Facts = ()
+) -> Range | None:
+    found = _unconditional(value, box, known, piece, facts)
+    if not facts:
+        return found
+    held = narrowed(value, Bounds(*(found or (-inf, inf)), kind="int"), facts, _reading(box, known))
+    return None if inf in (-held.low, held.high) else (int(held.low), int(held.high))
+
+
+def _reading(box: Mapping[str, Range], known: Mapping[int, Range]) -> Reading[Value]:
+    def leaf(value: Value) -> Bounds | None:
+        match value:
+            case Num(v, "int"):
+                return Bounds(v, v, kind="int")
+            case Var(form):
+                return Bounds(*form.bounds(box), kind="int")
+            case Read(tensor) if tensor in known:
+                return Bounds(*known[tensor], kind="int")
+            case _:
+                return None
+
+    return Reading(_parts, leaf, _line)
+
+
+def _parts(value: Value) -> tuple[str, tuple[Value, ...]]:
+    return (value.fn, value.args) if isinstance(value, Fn) else ("", ())
+
+
+def _line(value: Value) -> Line[Value]:
+    match value:
+        case Var(form):
+            return line_of(form, Var)
+        case Fn("add", (inner, Num(n, "int")) | (Num(n, "int"), inner)):
+            return _line(inner).plus(int(n))
+        case Fn("sub", (inner, Num(n, "int"))):
+            return _line(inner).plus(-int(n))
+        case Fn("sub", (Num(n, "int"), inner)):
+            return _line(inner).taken_from(int(n))
+        case _:
+            return Line(value)
+
+
+def _unconditional(
+    value: Value, box: Mapping[str, Range], known: Mapping[int, Range], piece: Piece, facts: Facts
+) -> Range | None:
     match value:
         case Num(v, "int"):
             return int(v), int(v)
@@ -118,11 +166,17 @@ def _value(value: Value, box: Mapping[str, Range], known: Mapping[int, Range], p
             return known.get(tensor)
         case Acc(n):
             return _reduction(piece.accs[n], box, known, piece)
+        case Fn("select", (condition, one, other), "int"):
+            told = (facts_of(condition, holds, _reading(box, known)) for holds in (True, False))
+            ways = [(*new, *facts)[:MOST_FACTS] for new in told]
+            found = [_value(v, box, known, piece, f) for v, f in zip((one, other), ways, strict=True)]
+            ends = [f for f in found if f is not None]
+            return (min(low for low, _ in ends), max(high for _, high in ends)) if len(ends) == 2 else None
         case Fn(fn, args, "int"):
             cyclic = remainder(value)
             if cyclic is not None:
                 return cyclic.shift, cyclic.shift + cyclic.modulus - 1
-            return _function(fn, [_value(a, box, known, piece) for a in args])
+            return _function(fn, [_value(a, box, known, piece, facts) for a in args])
         case _:
             return None
 
@@ -215,9 +269,6 @@ def _truncated(x: int, y: int) -> int:
 
 
 def _function(fn: str, args: list[Range | None]) -> Range | None:
-    if fn == "select":
-        a, b = args[1], args[2]
-        return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
     known = [a for a in args if a is not None]
     if len(known) < len(args) or not known:
         return None

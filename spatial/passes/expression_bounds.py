@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spatial.errors import Refused
-from spatial.graph.conditions import MOST_FACTS, Bounds, Fact, Line, Reading, facts_of, narrowed
-from spatial.ir.affine import Affine
+from spatial.graph.conditions import MOST_FACTS, Bounds, Fact, Line, Reading, facts_of, line_of, narrowed
 from spatial.ir.body import Body, Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Stage
 from spatial.ir.typing import expr_type
 from spatial.numerics import int_range, is_float
@@ -181,7 +180,7 @@ def _parts(value: Expr) -> tuple[str, tuple[Expr, ...]]:
 def _line(value: Expr) -> Line[Expr]:
     match value:
         case Coord(form, shape):
-            return Line(Coord(Affine(0, form.terms), shape), 1, form.const)
+            return line_of(form, lambda plain: Coord(plain, shape))
         case Op("add", (inner, Const(n, "int")) | (Const(n, "int"), inner)):
             return _line(inner).plus(int(n))
         case Op("sub", (inner, Const(n, "int"))):

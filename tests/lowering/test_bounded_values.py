@@ -82,3 +82,20 @@ Let y be c[1] + d[1].
     (source,) = sources("counter", text)
     with pytest.raises(Refused, match="outside its declared range"):
         compiled(source, REFERENCE)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    (
+        "Let k be i + 1.\n    If k > n + 1:\n        Set k to 1.",
+        "Let k be i + 1.\n    If k == n:\n        Set k to 1.",
+        "Let k be i - 1.\n    If k == 1:\n        Set k to n.",
+        "Let k be i - 1.\n    If k == 0:\n        Set k to n + 1.",
+        "Let k be i + 1.\n    If k <= n:\n        Set k to 1.",
+    ),
+)
+def test_a_place_that_its_condition_lets_out_is_refused(lines: str):
+    text = "# sizes n = 6\n# table x: Float [n]\n## Main\nLet y be a new Seq of Float.\nRepeat for i from 1 to n:\n"
+    (source,) = sources("astray", f"{text}    {lines}\n    Push x[k] to y.\n")
+    found = source.lifted()
+    assert found.graph is None and "not proved in range" in found.missing[0].why
