@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Refused, SpatialError, Unsupported, counted
 from spatial.graph.describe import carried_state, state_order
+from spatial.graph.remainders import with_remainders
 from spatial.graph.settle import settle
 from spatial.ir import graph as g
 from spatial.ir.body import Body
@@ -269,7 +270,7 @@ def lower(
     problems = validate_graph(lifted_graph)
     if problems:
         raise Bug(problems)
-    graph = settle(lifted_graph)
+    graph = settle(with_remainders(lifted_graph))
     numbers = {owner: number for number, owner in enumerate(_owners(graph))}
     number = len(numbers)
     put, stored = _staged(graph, tables, target)

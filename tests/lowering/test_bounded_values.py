@@ -20,7 +20,7 @@ UNBOUNDED = "a float that is not proved bounded becomes an integer"
         "Let y be 0.0.\nRepeat for i from 1 to n:\n    Set y to y + (x[i] - floor(x[i])).\n",
         "Let y be 0.0.\nRepeat for i from 1 to n:\n    If ceil(x[i]) > 2:\n        Set y to y + x[i].\n",
         "Let y be a new Seq of Int.\nRepeat for i from 1 to n:\n    Push round(q[i] * x[i]) to y.\n",
-        "Let y be a new Seq of Int.\nRepeat for i from 1 to n:\n    Push round(1.0 / min(1.0, max(-1.0, x[i]))) to y.\n",
+        "Let y be a new Seq of Int.\nRepeat for i from 1 to n:\n    Push round(1.0 / min(1.0, max(0.0, x[i]))) to y.\n",
         "Let y be a new Seq of Int.\nRepeat for i from 1 to n:\n    Push round(min(1.0, x[i]) + 1.0) to y.\n",
         "Let y be a new Seq of Int.\nRepeat for i from 1 to n:\n    Let s be x[i].\n"
         "    If s > 9.0:\n        Set s to 9.0.\n    Push round(s) to y.\n",
@@ -30,7 +30,9 @@ UNBOUNDED = "a float that is not proved bounded becomes an integer"
     ),
 )
 def test_a_float_bounded_on_one_side_or_none_becomes_no_integer(lines: str):
-    (source,) = sources("unbounded", f"# sizes n = 6\n# table x: Float [n]\n# table q: Int [n] 0 .. 9\n## Main\n{lines}")
+    (source,) = sources(
+        "unbounded", f"# sizes n = 6\n# table x: Float [n]\n# table q: Int [n] 0 .. 9\n## Main\n{lines}"
+    )
     with pytest.raises(Refused, match=UNBOUNDED):
         compiled(source, REFERENCE)
 
@@ -99,3 +101,11 @@ def test_a_place_that_its_condition_lets_out_is_refused(lines: str):
     (source,) = sources("astray", f"{text}    {lines}\n    Push x[k] to y.\n")
     found = source.lifted()
     assert found.graph is None and "not proved in range" in found.missing[0].why
+
+
+@pytest.mark.parametrize("value", ("(c[1] + 1) % 5", "c[1] + 1 - 4 * ((c[1] + 2) / 4)", "4 - (c[1] + 1) % 4"))
+def test_a_remainder_that_passes_the_range_is_refused(value: str):
+    text = f"# state c: Int [1] 0 .. 3\n## Main\nSet c[1] to {value}.\nLet y be c[1] + 1.\n"
+    (source,) = sources("rest", text)
+    with pytest.raises(Refused, match="outside its declared range"):
+        compiled(source, REFERENCE)
