@@ -53,6 +53,8 @@ def _single(options: argparse.Namespace) -> Job:
         raise UsageError("no target", "a single source names no chip", "say which with --target")
     target = target_of(options)
     source, facts = parse_files([source_text(options)]), Facts(options.size, open_inputs=True)
+    if not source.main:
+        raise UsageError(f"{options.source} has no statement to compile", "", "write what it computes under `## Main`")
     read = used_names(source, facts).sizes
     for name in options.size:
         if name not in read:

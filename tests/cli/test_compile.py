@@ -218,3 +218,16 @@ def test_a_model_is_explained_in_lines_that_fit_a_terminal(
         assert part in told, part
     families = {line.split(" [")[0] for line in told if "], Float" in line}
     assert families == {"gather", "map", "product", "reduction", "pieces", "scatter"}
+
+
+@pytest.mark.parametrize("text", ["", "## Main\n", "## To f (x: Float) -> Float:\n    Return x.\n"])
+def test_a_source_without_a_statement_is_told_as_one(
+    text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    source = tmp_path / "none.lg"
+    source.write_text(text)
+    capsys.readouterr()
+    assert main(["compile", str(source), "--target", "reference"]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert said.err == f"error: {source} has no statement to compile; write what it computes under `## Main`\n"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lifting import Facts, Table, lifted
+from lifting import Facts, Table, agree, floats, ints, lifted
 
 import spatial.lift
 
@@ -18,6 +18,8 @@ FACTS = Facts(
         "place": Table((1,), "int", (0, 5)),
         "count": Table((1,), "int", (1, 6)),
         "free": Table((1,), "int"),
+        "counts": Table((6,), "int", (0, 9)),
+        "pick": Table((6,), "int", (1, 4)),
         "xs": Table((6,), "float"),
         "kept": Table((6, 4), "float", None, True),
     },
@@ -63,6 +65,66 @@ def test_the_cases_are_read() -> None:
     assert all(re.fullmatch(r"\d+:\d+", place) and why for _, place, why, _ in REASONS)
 
 
+ADVISED = {
+    "max(second, min(best, u)), set before best is": """Let best be 0.
+Let second be 0.
+Repeat for v in counts:
+    Set second to max(second, min(best, v)).
+    Set best to max(best, v).
+Let y be best * 10 + second.
+""",
+    "min(ok, same), where same is 1 or 0": """Let y be 0.
+Let ok be 1.
+Repeat for i from 1 to n:
+    Let same be 1.
+    If counts[i] > 3:
+        Set same to 0.
+    Set ok to min(ok, same).
+    If ok == 1:
+        Set y to y + 1.
+""",
+    "Set item i of best to max(item i of best, u)": """Let y be 4 copies of 0.0.
+Repeat for i from 1 to n:
+    Set item pick[i] of y to max(item pick[i] of y, xs[i]).
+""",
+    "what it gains, Push to it": "Let y be [].\nRepeat for v in xs:\n    Push v * 2.0 to y.\n",
+    "what adds up, by a sum of its own": """Let y be [].
+Repeat for i from 1 to n:
+    Let line be [].
+    Repeat for j from 1 to m:
+        Let s be 0.0.
+        Repeat for k from 1 to i:
+            Set s to s + kept[k][j].
+        Push s to line.
+    Push line to y.
+""",
+    "count the items that equal it, in a loop over them": """Let y be 0.
+Repeat for v in pick:
+    Let found be 0.
+    Repeat for w in counts:
+        If w == v:
+            Set found to found + 1.
+    If found > 0:
+        Set y to y + v.
+""",
+    "compare the distance of the two, as in abs(a - b) < 0.000001": """Let y be 0.
+Repeat for v in xs:
+    If abs(v - 0.5) < 0.25:
+        Set y to y + 1.
+""",
+}
+"""Parts of what refusals advise, and a program that does so."""
+
+
+@pytest.mark.parametrize("advice", ADVISED)
+def test_what_a_refusal_advises_lifts(advice: str) -> None:
+    assert any(advice in mend for *_, mend in REASONS)
+    source = "## Main\n" + ADVISED[advice]
+    for seed in range(4):
+        given = {"counts": ints(seed, 0, 9, 6), "pick": ints(seed, 1, 4, 6), "xs": floats(seed, 6)}
+        agree(source, FACTS, given | {"kept": floats(seed, 6, 4)})
+
+
 # ---------------------------------------------------------------- none is unproved
 
 
@@ -100,6 +162,7 @@ UNMET = {
         "stores.py: the shape of the row is not known",
         'stores.py: the\\ shape\\ of\\ ".*"\\ is\\ not\\ known,\\ so\\ nothing\\ can\\ be\\ pushed\\ to\\ it',
     ),
+    "an item of two kinds, refused where it is read": ("arith.py: an item may be an Int or a Float",),
     "the parser refuses such depth": ("lifter.py: an expression is nested too deep",),
     "told by their own tests": (
         "spent.py: calls,\\ and\\ loops\\ taken\\ step\\ by\\ step,\\ make\\ more\\ than\\ .*\\ statements\\ of\\ it",

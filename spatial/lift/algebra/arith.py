@@ -53,6 +53,11 @@ def to_float(a: Node) -> Node:
         return a
     if a.kind == "mixed":
         raise Undefined("an item may be an Int or a Float", "store one kind everywhere (0.0)")
+    if a.kind == "none":
+        raise Undefined(
+            "an item is read of a sequence that has none as the loop begins",
+            "compute each item from the inputs alone: what adds up, by a sum of its own",
+        )
     if a.kind != "int":
         raise Undefined("a truth value is not a number", "choose a number with If: 1 or 0")
     n = int_constant(a)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.rewrite import Substitution
-from spatial.lift.algebra.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, Symbol, free_of, plus
+from spatial.lift.algebra.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, Symbol, free_of, int_constant, plus
 from spatial.lift.algebra.walk import alike, below
 from spatial.lift.carried.carries import ONCE, Carry, Closing
 from spatial.lift.carried.combine import combined
@@ -27,7 +27,8 @@ _SECOND = (
     "write it as a maximum or minimum of terms of its own: the second largest is max(second, min(best, u)), set before "
     "best is"
 )
-_FLAG = "keep 0 and 1 in it instead of false and true, and compare it with 1: a maximum or minimum of these is none"
+_FLAG = "keep 0 and 1 in it instead of false and true: min(ok, same), where same is 1 or 0, and compare it with 1"
+_KEPT = "let what it reads be a minimum or maximum that every iteration takes: min(ok, same), where same is 1 or 0"
 _MOMENTS = (
     "keep a plain sum (of squares too, for a variance) and divide after the loop: a mean that every item corrects is a "
     "recurrence"
@@ -211,6 +212,18 @@ def _mend(c: Closing, k: Carry, exit: Node) -> str:
     if c.running.keys() & exit.free:
         powers = any(isinstance(n, Op) and n.fn == "exp" for n in below(exit))
         return _RESCALE if powers else _SECOND
+    for other in c.carries:
+        if other is k or not isinstance(other.start, Sym) or other.start not in exit.free:
+            continue
+        term = match(other.exit, other.start) if isinstance(other.exit, Node) else None
+        if term is not None and term.op in ("max", "min"):
+            return _SECOND
+        match other.exit:
+            case Op(fn="select", args=(_, a, b)) if other.start in (a, b):
+                if int_constant(b if other.start is a else a) in (0, 1):
+                    return _KEPT
+            case _:
+                pass
     match exit:
         case Op(fn="add", args=(a, b)) if k.start in (a, b) and k.start in a.free & b.free:
             return _MOMENTS

@@ -132,9 +132,12 @@ def nodes_of(w: Written) -> Iterable[Node]:
 
 def recurrence(w: Written) -> NotLifted:
     """The refusal of a loop that reads what it has made."""
+    best = any(get(w.start, p.pos) in reads_below(p.guards, frozenset((w.start,))) for p in w.exit.pieces)
     problem = NotLifted(
         f'an iteration reads an item of "{w.carry.cell.name}" that another iteration writes: a recurrence',
-        "write into a second sequence, or compute each item from the inputs alone",
+        "keep the greatest or the least of its items by max or min: Set item i of best to max(item i of best, u)"
+        if best
+        else "write into a second sequence, or compute each item from the inputs alone",
         w.carry.span,
         binder=w.carry.cell.name,
     )

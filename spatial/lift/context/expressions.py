@@ -46,6 +46,15 @@ _ARITHMETIC: dict[str, Callable[[Node, Node], Node]] = {
 }
 
 
+_NO_PART = {
+    "in": (
+        "whether a sequence contains an item (`contains`, `in`)",
+        "count the items that equal it, in a loop over them",
+    ),
+    "~=": ("`is approximately`", "compare the distance of the two, as in abs(a - b) < 0.000001"),
+}
+"""Operators that have no form on a chip, as they are spelled, and what to write instead."""
+
 _PARTS = 4096
 """Texts and values that one shown line may be put together of."""
 
@@ -203,6 +212,9 @@ class Evaluator:
             finally:
                 self.m.guards.pop()
             return arith.both(left, right) if expr.op == "and" else arith.either(left, right)
+        if expr.op in _NO_PART:
+            name, mend = _NO_PART[expr.op]
+            raise NotLifted(f"{name} is not part of a tensor program", mend, expr.span)
         left, right = self.value(expr.left, scope), self.value(expr.right, scope)
         if expr.op in ("+", "++") and (isinstance(left, Text) or isinstance(right, Text)):
             both = (*_text(left), *_text(right))

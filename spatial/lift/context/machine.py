@@ -354,6 +354,9 @@ class Machine:
     def element(self, tensor: Tensor, index: tuple[Node, ...]) -> Node:
         """The element, its kind proved."""
         found = element(tensor, index, self.known())
+        if found.kind == "none":
+            named = f'"{tensor.name}"' if tensor.name else "a sequence of this statement"
+            raise NotLifted(f"{named} has no items", "give it at least one item")
         if found.kind not in ("int", "float", "bool"):
             raise NotLifted(f'an item of "{tensor.name}" may be an Int or a Float', "store one kind everywhere (0.0)")
         return found

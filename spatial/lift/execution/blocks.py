@@ -327,7 +327,7 @@ def _refusal(fault: _Fault, s: Slot, loop: Loop, handed: bool) -> NotLifted:
     match fault:
         case "shape":
             why = f'"{name}" changes its shape in the loop'
-            return NotLifted(why, "keep its length", s.cell.span, "write", binder=name)
+            return NotLifted(why, "keep its length; what it gains, Push to it", s.cell.span, "write", binder=name)
         case "kind":
             why = f'"{name}" changes between Int and Float in the loop'
             return NotLifted(why, "start it as 0.0", loop.span, binder=name)
