@@ -162,7 +162,6 @@ UNMET = {
         "stores.py: the shape of the row is not known",
         'stores.py: the\\ shape\\ of\\ ".*"\\ is\\ not\\ known,\\ so\\ nothing\\ can\\ be\\ pushed\\ to\\ it',
     ),
-    "an item of two kinds, refused where it is read": ("arith.py: an item may be an Int or a Float",),
     "the parser refuses such depth": ("lifter.py: an expression is nested too deep",),
     "told by their own tests": (
         "spent.py: calls,\\ and\\ loops\\ taken\\ step\\ by\\ step,\\ make\\ more\\ than\\ .*\\ statements\\ of\\ it",
