@@ -26,6 +26,11 @@ def task_test() -> dict[str, Any]:
     return _tools(["-m", "ruff", "check", "."], ["-m", "pyright"], ["-m", "pytest", "-n", "auto", "tests"])
 
 
+def task_test_nightly() -> dict[str, Any]:
+    """The long suites: what a hundred thousand drawn programs lift to, and the like. Some two hours on two cores."""
+    return _tools(["-m", "pytest", "-n", "auto", "-m", "nightly", "tests"])
+
+
 def task_bench() -> dict[str, Any]:
     """What lifting long programs, and building and simulating the real model, cost: measured and printed."""
     return _tools(["tests/benchmarks/lifting_cost.py"], ["tests/benchmarks/llama.py"])
