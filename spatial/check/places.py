@@ -2,7 +2,8 @@
 
 Serves the obligation on graphs. Variables of a piece are symbols, and so is whatever only a run knows: an item that is
 read, a quotient, a condition. What is the same on both sides has one symbol; a quotient by a constant is bounded by
-what it divides; an item of a constant is what its form says there. A condition is told as ways in which it can hold.
+what it divides; an item of a constant is what its form says there. A condition is told as ways in which it can hold,
+and what is chosen, as a least or a greatest number is, as ways in which it can be.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ MOST_WAYS = 16
 
 MOST_NESTED = 8
 """Constants read at places that are items of constants, followed so deep."""
+
+MOST_READ = 256
+"""Items of constants followed for one piece: what is read further is any number."""
 
 Ways = tuple[tuple[Affine, ...], ...]
 """Alternatives: in each, forms that are all at least zero. None of them: it cannot hold."""
@@ -55,7 +59,9 @@ class Places:
         places = tuple(work.place(i, change, 0) for i in piece.pos)
         ways = ALWAYS
         for guard in piece.guards:
-            ways = _both(ways, work.holds(guard, True, change))
+            ways = _both(ways, work.holds(guard, True, change, 0))
+        for choice in work.choices:
+            ways = _both(ways, choice)
         return Side(places, _both(ways, (tuple(work.known),)), ranges)
 
 
@@ -66,19 +72,23 @@ class _Speller:
     ranges: Ranges
     known: list[Affine] = field(default_factory=list[Affine])
     """Forms that are never negative: what is known of quotients."""
+    choices: list[Ways] = field(default_factory=list[Ways])
+    """What is chosen: of each, the ways in which it can be."""
+    followed: int = 0
+    """Items of constants that were followed."""
 
     # -- conditions
 
-    def holds(self, value: Value, truth: bool, change: Mapping[str, Affine]) -> Ways:
+    def holds(self, value: Value, truth: bool, change: Mapping[str, Affine], depth: int) -> Ways:
         """The ways in which a condition is true, or false."""
         match value:
             case Fn("not", (a,)):
-                return self.holds(a, not truth, change)
+                return self.holds(a, not truth, change, depth)
             case Fn("and" | "or" as fn, (a, b)):
-                first, second = self.holds(a, truth, change), self.holds(b, truth, change)
+                first, second = self.holds(a, truth, change, depth), self.holds(b, truth, change, depth)
                 return _both(first, second) if (fn == "and") == truth else _either(first, second)
             case Fn("le" | "lt" | "eq" | "ne" as fn, (a, b)) if _is_int(a, self.tensors) and _is_int(b, self.tensors):
-                ahead = self.sum(b, change, 0) - self.sum(a, change, 0)
+                ahead = self.sum(b, change, depth) - self.sum(a, change, depth)
                 match fn, truth:
                     case "le", _:
                         return ((ahead if truth else ahead * -1 - 1,),)
@@ -118,12 +128,34 @@ class _Speller:
                 return self.sum(a, change, depth) * -1
             case Fn("floordiv" | "truncdiv" | "rem" as fn, (a, Num(int(n)))) if n > 0:
                 whole = self.sum(a, change, depth)
-                if fn == "floordiv" or whole.bounds(self.ranges)[0] >= 0:
-                    quotient = self.quotient(whole, n)
-                    return whole - quotient * n if fn == "rem" else quotient
+                quotient = self.quotient(whole, n) if fn == "floordiv" else self.towards_zero(whole, n)
+                return whole - quotient * n if fn == "rem" else quotient
+            case Fn("min" | "max" as fn, (a, b)):
+                first, second = self.sum(a, change, depth), self.sum(b, change, depth)
+                ahead = second - first if fn == "min" else first - second
+                return self.chosen(f"{fn}({first}, {second})", (((ahead,),), first), (((ahead * -1,),), second))
+            case Fn("abs", (a,)):
+                inner = self.sum(a, change, depth)
+                return self.chosen(f"abs({inner})", (((inner,),), inner), (((inner * -1,),), inner * -1))
+            case Fn("select", (condition, a, b)):
+                first, second = self.sum(a, change, depth), self.sum(b, change, depth)
+                return self.chosen(
+                    f"select({self.words(condition, change)}, {first}, {second})",
+                    (self.holds(condition, True, change, depth), first),
+                    (self.holds(condition, False, change, depth), second),
+                )
             case _:
                 pass
         return self.symbol(value, change, (-FAR, FAR))
+
+    def chosen(self, name: str, *cases: tuple[Ways, Affine]) -> Affine:
+        """The symbol `name` for what is one of several forms, each where its condition holds."""
+        found = Affine.sym(name)
+        if name not in self.ranges:
+            ends = [form.bounds(self.ranges) for _, form in cases]
+            self.ranges[name] = min(low for low, _ in ends), max(high for _, high in ends)
+            self.choices.append(tuple((*way, found - f, f - found) for condition, f in cases for way in condition))
+        return found
 
     def form(self, form: Affine, change: Mapping[str, Affine]) -> Affine:
         """A sum of variables; of what is none, a symbol that nothing is known of."""
@@ -141,13 +173,25 @@ class _Speller:
             self.known += [rest, rest * -1 + (by - 1)]
         return Affine.sym(name)
 
+    def towards_zero(self, whole: Affine, by: int) -> Affine:
+        """`whole` divided by a positive number, rounded towards zero."""
+        low, high = whole.bounds(self.ranges)
+        if low >= 0:
+            return self.quotient(whole, by)
+        below = self.quotient(whole * -1, by) * -1
+        if high <= 0:
+            return below
+        above = self.quotient(whole, by)
+        return self.chosen(f"({whole})/{by}", (((whole,),), above), (((whole * -1,),), below))
+
     def read(self, read: Read, change: Mapping[str, Affine], depth: int) -> Affine:
         """An item of a table: of a constant what stands there, else one symbol for what is read at one place."""
         if not 0 <= read.tensor < len(self.tensors):
             return self.symbol(read, change, (-FAR, FAR))
         tensor, form = self.tensors[read.tensor], self.tensors[read.tensor].fill
         told = form is not None and tensor.kind == "int" and len(form.pos) == len(read.at) and _is_function(form)
-        if form is not None and told and depth < MOST_NESTED:
+        if form is not None and told and depth < MOST_NESTED and self.followed < MOST_READ:
+            self.followed += 1
             point = zip((i.base.terms[0][0] for i in form.pos), read.at, strict=True)
             return self.sum(form.value, {v: self.place(i, change, depth + 1) for v, i in point}, depth + 1)
         return self.symbol(read, change, tensor.range or (-FAR, FAR))
