@@ -5,6 +5,7 @@ The constraints and the cost read these; a candidate that is applied has exactly
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,12 +49,16 @@ class Measures:
         """Sites of the rectangle."""
         return np.prod(self.candidates.rect, axis=1)
 
-    def pages(self, stream: Stream) -> Ints:
-        """Pages a stream moves at once."""
+    def blocked(self, coords: Iterable[int]) -> Ints:
+        """The product of the factors of coordinates."""
         out = np.ones(self.candidates.count, dtype=np.int64)
-        for k in stream.coords:
+        for k in coords:
             out = out * self.candidates.factors[:, k]
         return out
+
+    def pages(self, stream: Stream) -> Ints:
+        """Pages a stream moves at once."""
+        return self.blocked(stream.coords)
 
     def fires(self, stream: Stream) -> Ints:
         """Times a stream moves per turn."""
@@ -98,6 +103,14 @@ class Measures:
         return x | y
 
     @cached_property
+    def together(self) -> npt.NDArray[np.bool_]:
+        """Where a multicast makes sites wait for each other in every round."""
+        out = np.zeros(self.candidates.count, dtype=np.bool_)
+        for load in self.model.loads:
+            out |= self.cast(load) & ~self.stays(load)
+        return out
+
+    @cached_property
     def scratch(self) -> Ints:
         """Bytes of scratch of the fullest site."""
         total = np.zeros(self.candidates.count, dtype=np.int64)
@@ -132,14 +145,4 @@ class Measures:
 
     def cells(self, work: Work) -> Ints:
         """What blocking multiplies a stage's accumulators by."""
-        out = np.ones(self.candidates.count, dtype=np.int64)
-        for k in work.cells:
-            out = out * self.candidates.factors[:, k]
-        return out
-
-    def evaluations(self, work: Work) -> Ints:
-        """Evaluations of a stage per turn."""
-        out = np.full(self.candidates.count, work.evaluations, dtype=np.int64)
-        for k in work.coords:
-            out = out * self.candidates.factors[:, k]
-        return out
+        return self.blocked(work.cells)

@@ -4,12 +4,16 @@ page."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 
-from spatial.ir.body import Access, Body, Convert, Expr, Lanes, Matmul, Op, Stage
-from spatial.ir.rewrite import accumulator_tiles, expressions, live_tiles, operations
+from spatial.errors import Bug
+from spatial.ir.body import Access, Body, Expr, OutPort, Page, Stage
+from spatial.ir.layout import layout_of
+from spatial.ir.rewrite import accumulator_tiles, leaves, live_tiles
 from spatial.numerics import Q8_BLOCK, precision
 from spatial.plan.block import blockable, depends
+from spatial.plan.figures import operation_cycles
+from spatial.plan.turn import grain
 from spatial.target import Target
 
 
@@ -43,7 +47,8 @@ class Moved:
     """A load or store: its stream, the item axes (by number) its place depends on, and contiguous bytes per run.
 
     `indexed`: it waits for a run-time index; `feeds_index`: what it loads is one, or a row mask; `turned`: its pages
-    go through a permutation.
+    go through a permutation. `strides`: bytes of memory from a page to the next along each coordinate; `stretch`:
+    bytes that lie together in one bank.
     """
 
     stage: str
@@ -54,21 +59,39 @@ class Moved:
     indexed: bool
     feeds_index: bool
     turned: bool
+    strides: tuple[int, ...]
+    stretch: int
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What is evaluated at the end of iterations at `depth`: cycles of the operations of one evaluation, the (bytes,
+    stream) of every page it reads, and how often before blocking.
+
+    `coords`: the coordinates whose blocking multiplies the evaluations; `again`: where nothing is blocked, how many
+    evaluations in a row read the same page. `out`: the stream its pages are pushed to; None of the update of an
+    accumulator.
+    """
+
+    depth: int
+    cycles: float
+    pages: tuple[tuple[int, int], ...]
+    times: int
+    coords: tuple[int, ...]
+    again: tuple[int, ...]
+    out: int | None
 
 
 @dataclass(frozen=True)
 class Work:
-    """A computing stage: cycles of one evaluation on one page, evaluations per turn before blocking, and what
-    multiplies them.
+    """A computing stage: what it evaluates, and the registers it takes.
 
     `tiles`: registers of its accumulators before blocking (`cells`: coordinates that multiply them); `live`: registers
     of its expressions; `matrix`: which datapath.
     """
 
     stage: str
-    cycles: float
-    evaluations: int
-    coords: tuple[int, ...]
+    evaluated: tuple[Evaluated, ...]
     tiles: int
     cells: tuple[int, ...]
     live: int
@@ -122,9 +145,12 @@ def model_of(body: Body, target: Target) -> Model:
     )
     numbers = {s.queue: n for n, s in enumerate(streams)}
     special = _special(body)
-    loads = tuple(_moved(body, s, numbers, s.outs[0].queue, special, target) for s in body.stages if s.kind == "load")
-    stores = tuple(_moved(body, s, numbers, s.ins[0].queue, special, target) for s in body.stages if s.kind == "store")
-    work = tuple(_work(body, s, names, deps, target) for s in body.stages if s.kind in ("matmul", "generic", "permute"))
+    loads, stores = (
+        tuple(_moved(body, s, numbers, names, special, target) for s in body.stages if s.kind == kind)
+        for kind in ("load", "store")
+    )
+    computing = [s for s in body.stages if s.kind in ("matmul", "generic", "permute")]
+    work = tuple(_work(body, s, names, deps, numbers, target) for s in computing)
     return Model(body, coordinates, loop, streams, loads, stores, work)
 
 
@@ -147,21 +173,38 @@ def _special(body: Body) -> frozenset[str]:
 
 
 def _moved(
-    body: Body, stage: Stage, numbers: dict[str, int], queue: str, special: frozenset[str], target: Target
+    body: Body,
+    stage: Stage,
+    numbers: dict[str, int],
+    names: list[str],
+    special: frozenset[str],
+    target: Target,
 ) -> Moved:
     access = stage.access
-    places = access.place if access else ()
-    axes = frozenset(int(s[1:]) for f in places for s in f.symbols if s[0] == "i")
-    runs, run_bytes = _runs(body, access, queue, target) if access else (1, 0)
+    if access is None:
+        raise Bug(f"stage {stage.name} is a {stage.kind} without a place")
+    queue = (stage.outs if stage.kind == "load" else stage.ins)[0].queue
+    axes = frozenset(int(s[1:]) for f in access.place for s in f.symbols if s[0] == "i")
+    runs, run_bytes = _runs(body, access, queue, target)
+    operand = body.operand(access.operand)
+    layout = layout_of(operand.layout, operand.prec, operand.extent, target)
+    plane, first = layout.plane(access.plane), layout.planes[0][1]
+
+    def stride(name: str) -> int:
+        s, r, c = (dict(f.terms).get(name, 0) for f in access.place)
+        return plane.offset(s, r, c) - plane.start
+
     return Moved(
         stage.name,
         numbers[queue],
         axes,
         runs,
         run_bytes,
-        bool(access and access.index),
+        access.index is not None,
         queue in special,
         any(s.kind == "permute" and s.ins[0].queue == queue for s in body.stages),
+        tuple(stride(n) for n in names),
+        prod(target.tile) * first.itemsize,
     )
 
 
@@ -177,40 +220,54 @@ def _runs(body: Body, access: Access, queue: str, target: Target) -> tuple[int, 
     return rows, cols * size
 
 
-def _work(body: Body, stage: Stage, names: list[str], deps: dict[str, frozenset[str]], target: Target) -> Work:
+def _work(
+    body: Body, stage: Stage, names: list[str], deps: dict[str, frozenset[str]], numbers: dict[str, int], target: Target
+) -> Work:
     ports = [p.queue for p in (*stage.ins, *stage.outs)]
     coords = tuple(k for k, n in enumerate(names) if n[0] == "i" and any(q in deps[n] for q in ports))
-    matrix = stage.kind == "matmul"
     cells = tuple(
         k
         for k, n in enumerate(names)
         if stage.states and (k in coords or (n[0] == "l" and any(s.depth >= int(n[1:]) for s in stage.states)))
     )
-    if stage.kind == "permute":
-        page = body.queue(stage.outs[0].queue).page
-        return Work(stage.name, prod(page) / target.vector.results, prod(stage.loops), coords, 0, (), 0, False)
-    lanes = max(prod(body.queue(q).page) for q in ports)
-    cycles = sum(expression_cycles(body, stage, e, lanes, target) for e in expressions(stage))
+    deepest = grain(stage)
+    inner = tuple(k for k, n in enumerate(names) if n[0] == "l" and int(n[1:]) <= deepest)
+
+    def evaluated(value: Expr, depth: int, out: int | None, multiplied: tuple[int, ...]) -> Evaluated:
+        read = dict.fromkeys(page.port for page in leaves(value) if isinstance(page, Page))
+        again = tuple(
+            stage.loops[depth - 1] if 0 < depth != stage.ins[port].depth else 1 for port in read
+        )
+        return Evaluated(
+            min(depth, deepest),
+            operation_cycles(body, stage, value, target),
+            tuple((page_bytes(body, stage.ins[port].queue), numbers[stage.ins[port].queue]) for port in read),
+            prod(stage.loops[deepest:depth]),
+            multiplied,
+            again,
+            out,
+        )
+
+    def made(port: OutPort) -> Evaluated | None:
+        number = numbers[port.queue]
+        pages = tuple(k for k, n in enumerate(names) if port.queue in deps[n])
+        if port.value is not None:
+            return evaluated(port.value, port.depth, number, pages)
+        if stage.kind != "permute":
+            return None
+        size, queue = page_bytes(body, port.queue), stage.ins[0].queue
+        cycles = float(ceil(prod(body.queue(port.queue).page) / target.vector.results))
+        return Evaluated(port.depth, cycles, ((size, numbers[queue]),), 1, pages, (1,), number)
+
+    updates = [
+        evaluated(s.update, s.at, None, (*coords, *(inner if s.at == stage.depth else ()))) for s in stage.states
+    ]
+    outs = [e for e in map(made, stage.outs) if e is not None]
     tiles = accumulator_tiles(stage, target)
-    return Work(stage.name, cycles, prod(stage.loops), coords, tiles, cells, live_tiles(stage), matrix)
+    return Work(stage.name, (*updates, *outs), tiles, cells, live_tiles(stage), stage.kind == "matmul")
 
 
-def expression_cycles(body: Body, stage: Stage, value: Expr, lanes: int, target: Target) -> float:
-    """Cycles one evaluation of an expression takes: a page product on the matrix datapath, the rest lane by lane."""
-    cost = dict(target.vector.cost)
-    total = 0.0
-    for node in operations(value):
-        match node:
-            case Matmul():
-                (m, k), (p, q) = (body.queue(stage.ins[x.port].queue).page for x in (node.a, node.b))
-                n = p if node.transpose_b else q
-                step = target.matrix.step_rows
-                formats = (body.queue(stage.ins[x.port].queue).prec for x in (node.a, node.b))
-                total += -(-m // step) * step * k * n / target.matrix.rate(*formats) + target.matrix.overhead
-            case Op() if stage.kind != "matmul":
-                total += cost.get(node.op, 1.0) * lanes / target.vector.results
-            case Convert() | Lanes():
-                total += lanes / target.vector.results
-            case _:
-                pass
-    return total
+def page_bytes(body: Body, queue: str) -> int:
+    """Bytes of a page of a queue."""
+    found = body.queue(queue)
+    return prod(found.page) * precision(found.prec).bytes

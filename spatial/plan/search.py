@@ -16,6 +16,7 @@ from spatial.ir.body import Body, Plan
 from spatial.plan.candidates import Ints, candidates_of
 from spatial.plan.constraints import explain, legal
 from spatial.plan.cost import Price, price
+from spatial.plan.engines import engines_of
 from spatial.plan.measures import Measures
 from spatial.plan.model import model_of
 from spatial.target import Target
@@ -56,7 +57,7 @@ def _order(m: Measures, cost: Price) -> Ints:
 
 def plan_of(m: Measures, cost: Price, row: int) -> Plan:
     """Candidate `row` as a plan."""
-    c, model = m.candidates, m.model
+    c, model, engines = m.candidates, m.model, engines_of(m)
     block = tuple(
         (coord.name, int(c.factors[row, k])) for k, coord in enumerate(model.coordinates) if int(c.factors[row, k]) > 1
     )
@@ -73,33 +74,11 @@ def plan_of(m: Measures, cost: Price, row: int) -> Plan:
         multicast=multicast,
         resident=resident,
         depth=tuple((s.queue, int(c.buffers[row])) for s in model.streams),
-        engines=engines_of(m, row),
+        engines=tuple((s.name, m.target.engines[int(engines[s.name][row])].name) for s in model.body.stages),
         label=label,
         cycles=round(float(cost.cycles[row]), 3),
         traffic=int(cost.traffic[row]),
     )
-
-
-def engines_of(m: Measures, row: int) -> tuple[tuple[str, str], ...]:
-    """(stage, engine) of every stage: the largest streams first, each to the mover with least to carry so far."""
-    target, model = m.target, m.model
-    carried: dict[str, int] = {}
-    moves = [*model.loads, *model.stores]
-
-    def size(n: int) -> int:
-        stream = model.streams[moves[n].stream]
-        return int(m.pages(stream)[row] * m.fires(stream)[row] * stream.page_bytes)
-
-    chosen: dict[str, str] = {}
-    for n in sorted(range(len(moves)), key=lambda n: (-size(n), n)):
-        movers = target.engine_of("load" if n < len(model.loads) else "store")
-        engine = min(movers, key=lambda e: carried.get(e, 0))
-        carried[engine] = carried.get(engine, 0) + size(n)
-        chosen[moves[n].stage] = engine
-    for stage in model.body.stages:
-        if stage.name not in chosen:
-            chosen[stage.name] = target.engine_of(stage.kind)[0]
-    return tuple((s.name, chosen[s.name]) for s in model.body.stages)
 
 
 def _nearest(m: Measures) -> list[Problem]:

@@ -1,0 +1,54 @@
+"""Which engine carries which stage, over candidates: the longest load on a mover goes to the one with least so far.
+
+What keeps a mover is counted in cycles: issuing reads, sending what is multicast after waiting for it, writing what is
+stored. Stages that move nothing go to the first engine that carries their kind.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spatial.plan.candidates import Ints
+from spatial.plan.figures import sending_cycles
+from spatial.plan.measures import Floats, Measures
+from spatial.plan.model import Moved
+
+
+def engines_of(m: Measures) -> dict[str, Ints]:
+    """Of every stage, the number of its engine among the target's."""
+    target, model = m.target, m.model
+    names = [e.name for e in target.engines]
+    moves = [*model.loads, *model.stores]
+    kept = np.column_stack([_kept(m, move) for move in moves]) if moves else np.zeros((m.candidates.count, 0))
+    allowed = np.full((len(moves), len(names)), np.inf)
+    for n in range(len(moves)):
+        for engine in target.engine_of("load" if n < len(model.loads) else "store"):
+            allowed[n, names.index(engine)] = 0.0
+    carried = np.zeros((m.candidates.count, len(names)))
+    chosen = np.zeros((m.candidates.count, len(moves)), dtype=np.int64)
+    rows = np.arange(m.candidates.count)
+    order = np.argsort(-kept, axis=1, kind="stable")
+    for rank in range(len(moves)):
+        move = order[:, rank]
+        engine = np.argmin(carried + allowed[move], axis=1)
+        carried[rows, engine] += kept[rows, move]
+        chosen[rows, move] = engine
+    out = {move.stage: chosen[:, n] for n, move in enumerate(moves)}
+    for stage in model.body.stages:
+        if stage.name not in out:
+            first = names.index(target.engine_of(stage.kind)[0])
+            out[stage.name] = np.full(m.candidates.count, first, dtype=np.int64)
+    return out
+
+
+def _kept(m: Measures, moved: Moved) -> Floats:
+    """Cycles of a call for which a load or a store keeps its mover."""
+    target, stream = m.target, m.model.streams[moved.stream]
+    pages, step = m.pages(stream), target.step_cycles
+    if moved in m.model.stores:
+        each = step + pages * moved.runs * sending_cycles(target, moved.run_bytes)
+        return each * m.fires(stream) * m.turns
+    read = step + pages * moved.runs * target.network.issue
+    sent = step + target.memory.latency + pages * sending_cycles(target, stream.page_bytes)
+    each = read + np.where(m.cast(moved), sent, 0.0)
+    return each * m.fires(stream) * np.where(m.stays(moved), 1, m.turns)
