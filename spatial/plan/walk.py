@@ -92,8 +92,27 @@ class _Walker:
         self.steps: dict[str, _Computing] = {}
         self.loads = {x.stage: _Reading(m, x) for x in m.model.loads}
         self.stores = {x.stage: _Writing(m, x) for x in m.model.stores}
+        for work in m.model.work:
+            self.steps[work.stage] = _Computing.of(m, self.stages[work.stage], self.number)
+        memory = sum((x.even * x.fires for x in (*self.loads.values(), *self.stores.values())), np.zeros(self.count))
+        compute = sum((self._busy(name) for name in self.steps), np.zeros(self.count))
+        self.least = np.maximum(memory, compute)
         self.ahead = [(n, self.loads.get(name)) for n, name in enumerate(self.moves)]
         self._rows()
+
+    def _busy(self, stage: str) -> Floats:
+        """Cycles a stage computes in a turn."""
+        does, total = self.steps[stage], np.zeros(self.count)
+        loop = self.model.loop
+        for depth in {*does.step, *does.update, *does.made}:
+            each = does.step.get(depth, 0.0) + does.update.get(depth, 0.0)
+            for made in does.made.get(depth, ()):
+                each = each + made.pages * np.maximum(made.evaluate, made.pack)
+            trips = float(np.prod(self.stages[stage].loops[: max(depth, 0)]))
+            if loop is not None and self.model.coordinates[loop].name == f"l{depth}":
+                trips = trips / self.m.candidates.factors[:, loop]
+            total = total + (each * trips if depth >= 0 else 0.0)
+        return total
 
     def _rows(self) -> None:
         """Lay the clocks out in one array, which a jump over many rounds moves as a whole; counts in another."""
@@ -222,7 +241,8 @@ class _Walker:
         issued = start + times * load.issue
         network = self.networks[engine]
         others = self._others(load.row, start)
-        bank = np.maximum(self.bank[load.row], others) + times * load.round
+        between = self._between(load, start)
+        bank = np.maximum(self.bank[load.row], others) + between + times * load.round
         evened = np.maximum(self.evened[load.row], others) + times * load.even
         self.served[0] += np.where(where, times * load.even, 0.0)
         served = np.maximum(np.maximum(bank, self.served[0]), issued + load.serve)
@@ -251,6 +271,22 @@ class _Walker:
         self._set(self.engine, engine, ends, where)
         self.working[engine, self.columns] += np.where(where, busy, 0.0)
 
+    def _between(self, load: _Reading, start: Floats) -> Floats:
+        """The wait at the banks for others whose rounds come at any time of this load's period: each is met with the
+        odds of its part of the period, and in the middle of it (renewal theory's mean residual)."""
+        since = start - self.asked[load.row]
+        period = np.maximum(since, self.least / load.fires)
+        known = (self.asked[load.row] > 0) & ~load.stays
+        queued = np.maximum(load.even - load.round, 0.0)
+        wait = np.minimum(load.even * load.even / (2.0 * np.maximum(since, 1.0)), queued)
+        wait = np.where(known, wait, queued)
+        for other in (*self.loads.values(), *self.stores.values()):
+            if other is not load:
+                often = other.fires / load.fires
+                met = np.minimum(other.even * often / (2.0 * period), 0.5)
+                wait = wait + np.where(known & ~other.stays, met * other.even, 0.0)
+        return np.where(self.m.together, 0.0, wait)
+
     def _others(self, row: int, start: Floats) -> Floats:
         """When the banks have served what others had asked for at `start`: their rounds so far, and those that they
         read ahead, which come later in the order and earlier in time."""
@@ -261,10 +297,18 @@ class _Walker:
             if other == row:
                 continue
             free = np.where(self.asked[other] <= start, np.maximum(free, self.evened[other]), free)
-            if load is not None and other > row:
-                room = self._room(load.moved.stream)
-                early = (room <= start) & ~load.cast & ~load.stays
-                free = np.where(early, np.maximum(free, np.maximum(self.evened[other], room) + load.even), free)
+            if load is None:
+                continue
+            clock, stream = self.evened[other], load.moved.stream
+            ahead = ~load.cast & ~load.stays
+            if other > row:
+                room = self._room(stream)
+                early = (room <= start) & ahead
+                clock = np.where(early, np.maximum(clock, room) + load.even, clock)
+                free = np.where(early, np.maximum(free, clock), free)
+            early = (self.free[stream] <= start) & ahead & ~self.single
+            clock = np.where(early, np.maximum(clock, self.free[stream]) + load.even, clock)
+            free = np.where(early, np.maximum(free, clock), free)
         return np.where(self.m.together, free, start)
 
     def _set(self, rows: Floats, at: Ints, value: Floats, where: np.ndarray) -> None:
@@ -290,8 +334,6 @@ class _Walker:
 
     def _compute(self, stage: Stage, begin: int, end: int, deepest: int) -> None:
         """Begin the iterations from depth `begin` down to the deepest, then end those up to `end`."""
-        if stage.name not in self.steps:
-            self.steps[stage.name] = _Computing.of(self.m, stage, self.number)
         does = self.steps[stage.name]
         engine, time = self._time(stage.name)
         busy = np.zeros(self.count)
@@ -361,6 +403,7 @@ class _Writing:
         size = -(-moved.run_bytes // unit) * unit
         self.moved, self.row = moved, _row(m, moved)
         self.first = sending_cycles(target, size)
+        self.fires, self.stays = m.fires(m.model.streams[moved.stream]), np.zeros(m.candidates.count, dtype=np.bool_)
         self.send = m.pages(m.model.streams[moved.stream]) * moved.runs * self.first
         self.serve = bank_cycles(target, size)
         once = np.ones(m.candidates.count, dtype=np.int64)
