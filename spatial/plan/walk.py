@@ -240,12 +240,12 @@ class _Walker:
         start = np.where(load.cast | load.stays, start, np.maximum(start, self._room(n)))
         issued = start + times * load.issue
         network = self.networks[engine]
-        others = self._others(load.row, start)
-        between = self._between(load, start)
-        bank = np.maximum(self.bank[load.row], others) + between + times * load.round
-        evened = np.maximum(self.evened[load.row], others) + times * load.even
+        others = self._others(load.row, start, issued)
+        bank = np.maximum(self.bank[load.row], start) + times * load.round
+        evened = np.maximum(self.evened[load.row], start) + times * load.even
         self.served[0] += np.where(where, times * load.even, 0.0)
-        served = np.maximum(np.maximum(bank, self.served[0]), issued + load.serve)
+        met = others + self._between(load, start) + times * load.round
+        served = np.maximum(np.maximum(np.maximum(bank, met), self.served[0]), issued + load.serve)
         port = np.where(load.cast, start, np.maximum(self.ports[network, self.columns], start)) + times * load.transfer
         there = np.maximum(served + self.target.memory.latency, port)
         ends, busy = issued, times * load.issue + self.target.step_cycles
@@ -287,7 +287,7 @@ class _Walker:
                 wait = wait + np.where(known & ~other.stays, met * other.even, 0.0)
         return np.where(self.m.together, 0.0, wait)
 
-    def _others(self, row: int, start: Floats) -> Floats:
+    def _others(self, row: int, start: Floats, last: Floats) -> Floats:
         """When the banks have served what others had asked for at `start`: their rounds so far, and those that they
         read ahead, which come later in the order and earlier in time."""
         free = start
@@ -296,19 +296,18 @@ class _Walker:
         for other, load in self.ahead:
             if other == row:
                 continue
-            free = np.where(self.asked[other] <= start, np.maximum(free, self.evened[other]), free)
             if load is None:
+                free = np.where(self.asked[other] <= start, np.maximum(free, self.evened[other]), free)
                 continue
+            # A batch is asked for page by page, so that of one just begun only a part stands before.
+            behind = np.clip(1.0 - (last - self.asked[other]) / load.issue, 0.0, 1.0)
+            free = np.maximum(free, self.evened[other] - behind * load.even)
             clock, stream = self.evened[other], load.moved.stream
             ahead = ~load.cast & ~load.stays
-            if other > row:
-                room = self._room(stream)
-                early = (room <= start) & ahead
-                clock = np.where(early, np.maximum(clock, room) + load.even, clock)
-                free = np.where(early, np.maximum(free, clock), free)
-            early = (self.free[stream] <= start) & ahead & ~self.single
-            clock = np.where(early, np.maximum(clock, self.free[stream]) + load.even, clock)
-            free = np.where(early, np.maximum(free, clock), free)
+            for known, applies in ((self._room(stream), other > row), (self.free[stream], ~self.single)):
+                part = np.clip((last - known) / load.issue, 0.0, 1.0) * (ahead & applies)
+                clock = np.where(part > 0, np.maximum(clock, known) + part * load.even, clock)
+                free = np.where(part > 0, np.maximum(free, clock), free)
         return np.where(self.m.together, free, start)
 
     def _set(self, rows: Floats, at: Ints, value: Floats, where: np.ndarray) -> None:
@@ -322,9 +321,9 @@ class _Walker:
             start = np.maximum(start, self.there[self.number[port.queue]])
         ends = start + store.send
         self.served[0] += store.even
-        others = self._others(store.row, start + store.first)
+        others = self._others(store.row, start + store.first, ends)
         bank = np.maximum(np.maximum(self.bank[store.row], others) + store.round, ends + store.serve)
-        self.evened[store.row] = np.maximum(self.evened[store.row], others) + store.even
+        self.evened[store.row] = np.maximum(self.evened[store.row], start + store.first) + store.even
         self.bank[store.row], self.asked[store.row] = bank, start
         self.landed[0] = np.maximum(self.landed[0], bank + self.target.network.message)
         for port in stage.ins:
@@ -383,6 +382,11 @@ class _Reading:
         access = moved.runs * self.serve
         part = np.where(self.cast | self.stays, 1.0, m.items / (m.sites * m.turns))
         self.even = fullest(m, moved, self.fires, sites) / self.fires * part * access
+        # Of so many accesses on their way some banks have none (assumed: half the loss of a closed network of equal
+        # servers of random times, for these are not).
+        pages_ahead = np.maximum(sites * pages * np.minimum(m.candidates.buffers, self.fires), target.memory.banks)
+        loss = 0.5 * (target.memory.banks - 1) / pages_ahead * (1.0 - 1.0 / sites)
+        self.even = self.even * (1.0 + loss)
         together = fullest(m, moved, window, sites) / window * part * access
         alone = fullest(m, moved, window) / window * access
         self.round = np.where(m.together, np.maximum(together, self.even), alone)
