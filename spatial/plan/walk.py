@@ -94,25 +94,8 @@ class _Walker:
         self.stores = {x.stage: _Writing(m, x) for x in m.model.stores}
         for work in m.model.work:
             self.steps[work.stage] = _Computing.of(m, self.stages[work.stage], self.number)
-        memory = sum((x.even * x.fires for x in (*self.loads.values(), *self.stores.values())), np.zeros(self.count))
-        compute = sum((self._busy(name) for name in self.steps), np.zeros(self.count))
-        self.least = np.maximum(memory, compute)
         self.ahead = [(n, self.loads.get(name)) for n, name in enumerate(self.moves)]
         self._rows()
-
-    def _busy(self, stage: str) -> Floats:
-        """Cycles a stage computes in a turn."""
-        does, total = self.steps[stage], np.zeros(self.count)
-        loop = self.model.loop
-        for depth in {*does.step, *does.update, *does.made}:
-            each = does.step.get(depth, 0.0) + does.update.get(depth, 0.0)
-            for made in does.made.get(depth, ()):
-                each = each + made.pages * np.maximum(made.evaluate, made.pack)
-            trips = float(np.prod(self.stages[stage].loops[: max(depth, 0)]))
-            if loop is not None and self.model.coordinates[loop].name == f"l{depth}":
-                trips = trips / self.m.candidates.factors[:, loop]
-            total = total + (each * trips if depth >= 0 else 0.0)
-        return total
 
     def _rows(self) -> None:
         """Lay the clocks out in one array, which a jump over many rounds moves as a whole; counts in another."""
@@ -272,42 +255,29 @@ class _Walker:
         self.working[engine, self.columns] += np.where(where, busy, 0.0)
 
     def _between(self, load: _Reading, start: Floats) -> Floats:
-        """The wait at the banks for others whose rounds come at any time of this load's period: each is met with the
-        odds of its part of the period, and in the middle of it (renewal theory's mean residual)."""
-        since = start - self.asked[load.row]
-        period = np.maximum(since, self.least / load.fires)
-        known = (self.asked[load.row] > 0) & ~load.stays
-        queued = np.maximum(load.even - load.round, 0.0)
-        wait = np.minimum(load.even * load.even / (2.0 * np.maximum(since, 1.0)), queued)
-        wait = np.where(known, wait, queued)
-        for other in (*self.loads.values(), *self.stores.values()):
-            if other is not load:
-                often = other.fires / load.fires
-                met = np.minimum(other.even * often / (2.0 * period), 0.5)
-                wait = wait + np.where(known & ~other.stays, met * other.even, 0.0)
-        return np.where(self.m.together, 0.0, wait)
+        """What a site alone with one batch at a time waits for others of its load: they come at any time of its period,
+        so it meets them with the odds of their part of it, and in the middle of it; at first they come together."""
+        period = np.maximum(start - self.asked[load.row], 1.0)
+        met = np.where(self.asked[load.row] > 0, load.even / (2.0 * period), 1.0)
+        return np.minimum(met * load.even, np.maximum(load.even - load.round, 0.0))
 
     def _others(self, row: int, start: Floats, last: Floats) -> Floats:
         """When the banks have served what others had asked for at `start`: their rounds so far, and those that they
         read ahead, which come later in the order and earlier in time."""
         free = start
-        if not self.m.together.any():
-            return free
         for other, load in self.ahead:
             if other == row:
                 continue
+            clock = self.evened[other]
             if load is None:
-                free = np.where(self.asked[other] <= start, np.maximum(free, self.evened[other]), free)
+                free = np.where(self.asked[other] <= start, np.maximum(free, clock), free)
                 continue
-            # A batch is asked for page by page, so that of one just begun only a part stands before.
-            behind = np.clip(1.0 - (last - self.asked[other]) / load.issue, 0.0, 1.0)
-            free = np.maximum(free, self.evened[other] - behind * load.even)
-            clock, stream = self.evened[other], load.moved.stream
-            ahead = ~load.cast & ~load.stays
-            for known, applies in ((self._room(stream), other > row), (self.free[stream], ~self.single)):
-                part = np.clip((last - known) / load.issue, 0.0, 1.0) * (ahead & applies)
-                clock = np.where(part > 0, np.maximum(clock, known) + part * load.even, clock)
-                free = np.where(part > 0, np.maximum(free, clock), free)
+            # A batch is asked for page by page, and so is this one: of one begun before its last page, all may be met.
+            free = np.where(self.asked[other] - load.issue < last, np.maximum(free, clock), free)
+            if other > row:
+                known = self._room(load.moved.stream)
+                part = np.clip((last - known) / load.issue, 0.0, 1.0) * (~load.cast & ~load.stays)
+                free = np.where(part > 0, np.maximum(free, np.maximum(clock, known) + part * load.even), free)
         return np.where(self.m.together, free, start)
 
     def _set(self, rows: Floats, at: Ints, value: Floats, where: np.ndarray) -> None:
@@ -375,21 +345,17 @@ class _Reading:
         self.fires, self.stays, self.cast = m.fires(stream), m.stays(moved), m.cast(moved)
         self.issue = runs * target.network.issue
         self.serve = bank_cycles(target, size)
-        # Where a multicast keeps sites together, banks even out over the rounds that may be on their way at once;
-        # where nothing does, over a turn, for those that are served late ask late.
-        window = np.where(self.stays, self.fires, np.minimum(m.candidates.buffers, self.fires))
-        sites = np.minimum(m.readers(moved), m.items)
-        access = moved.runs * self.serve
+        # Whatever order sites come in, banks even out over a turn and no further: each site has its own pages of it.
+        sites, access = np.minimum(m.readers(moved), m.items), moved.runs * self.serve
         part = np.where(self.cast | self.stays, 1.0, m.items / (m.sites * m.turns))
-        self.even = fullest(m, moved, self.fires, sites) / self.fires * part * access
         # Of so many accesses on their way some banks have none (assumed: half the loss of a closed network of equal
         # servers of random times, for these are not).
         pages_ahead = np.maximum(sites * pages * np.minimum(m.candidates.buffers, self.fires), target.memory.banks)
         loss = 0.5 * (target.memory.banks - 1) / pages_ahead * (1.0 - 1.0 / sites)
-        self.even = self.even * (1.0 + loss)
-        together = fullest(m, moved, window, sites) / window * part * access
-        alone = fullest(m, moved, window) / window * access
-        self.round = np.where(m.together, np.maximum(together, self.even), alone)
+        self.even = fullest(m, moved, self.fires, sites) / self.fires * part * access * (1.0 + loss)
+        window = np.where(self.stays, self.fires, 1)
+        alone = ~m.together & (m.candidates.buffers == 1)
+        self.round = np.where(alone, fullest(m, moved, window) / window * access, self.even)
         self.transfer = runs * transfer_cycles(target, size)
         self.send = pages * sending_cycles(target, stream.page_bytes)
         x, y = m.group(moved)
