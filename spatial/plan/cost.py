@@ -12,7 +12,7 @@ import numpy as np
 
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.model import Moved
-from spatial.plan.walk import Walked, rounds_walked, walk
+from spatial.plan.walk import parts_of, rounds, walk
 from spatial.target import Target
 
 
@@ -31,15 +31,13 @@ class Price:
 
 def price(m: Measures) -> Price:
     """The price of every candidate."""
-    n = m.candidates.count
-    cycles, compute, movers, port, memory = (np.zeros(n) for _ in range(5))
-    rounds = rounds_walked(m)
-    kinds, where = np.unique(rounds, axis=0, return_inverse=True)
+    parts, found = parts_of(m), np.zeros((5, m.candidates.count))
+    kinds, where = np.unique(rounds(m), axis=0, return_inverse=True)
     for kind in range(len(kinds)):
         rows = np.nonzero(where.reshape(-1) == kind)[0]
-        found: Walked = walk(Measures(m.model, m.candidates.take(rows), m.target))
-        cycles[rows], compute[rows], movers[rows] = found.cycles, found.compute, found.movers
-        port[rows], memory[rows] = found.port, found.memory
+        walked = walk(parts.take(rows))
+        found[:, rows] = walked.cycles, walked.compute, walked.movers, walked.port, walked.memory
+    cycles, compute, movers, port, memory = found
     return Price(cycles + m.target.section_cycles, traffic(m), compute, movers, port, memory)
 
 
