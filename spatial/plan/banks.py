@@ -36,7 +36,7 @@ def fullest(m: Measures, moved: Moved, rounds: Ints, sites: Ints | None = None) 
             along = np.minimum(c.spread[:, k], m.grid[:, k])
             spectrum = spectrum * _spread(stride * c.factors[:, k], along, moved.stretch, banks)
             differing = differing * along
-    alike = 1 if sites is None else np.maximum(sites // differing, 1)
+    alike = 1.0 if sites is None else np.maximum(sites / differing, 1.0)
     # Whole numbers come out of the transform up to its rounding, which differs between machines.
     counts = np.rint(np.fft.irfft(spectrum, banks, axis=1))
     turned = 1 if m.model.loop is not None and m.model.loop in stream.coords else rounds

@@ -91,9 +91,17 @@ def blockings(model: Model, most: int) -> list[tuple[int, ...]]:
     return list(product(*choices))
 
 
-def candidates_of(model: Model, target: Target, legal: npt.NDArray[np.int64] | None = None) -> Candidates:
-    """Every candidate plan of a template. `legal`: blockings to keep to (rows of factors); all where None."""
-    combos = legal if legal is not None else np.array(blockings(model, LIMIT), dtype=np.int64)
+def smallest(combos: Ints, axes: int) -> Candidates:
+    """Of each blocking (a row of factors) the candidate that needs least: on one site, with one batch a queue, nothing
+    multicast and nothing held."""
+    n = len(combos)
+    one, none = np.ones((n, 2), dtype=np.int64), np.zeros(n, dtype=np.int64)
+    return Candidates(combos, np.ones((n, axes), dtype=np.int64), -one, one, none, none, none + 1)
+
+
+def candidates_of(model: Model, target: Target, combos: Ints | None = None) -> Candidates:
+    """Every candidate plan of a template. `combos`: blockings to keep to (rows of factors); all where None."""
+    combos = np.array(blockings(model, LIMIT), dtype=np.int64) if combos is None else combos
     rows: list[tuple[Ints, Ints, Ints, Ints]] = []
     axes = len(model.body.items.grid)
     grids = np.array(model.body.items.grid, dtype=np.int64) // combos[:, :axes]

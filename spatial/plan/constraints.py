@@ -19,12 +19,16 @@ Truth = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Constraint:
-    """`name` of what is limited; `need` of each candidate; `have` on the target; `unit` for messages."""
+    """`name` of what is limited; `need` of each candidate; `have` on the target; `unit` for messages.
+
+    `placed`: whether the need hangs on where the items are, and may be less on more sites.
+    """
 
     name: str
     need: Callable[[Measures], Floats]
     have: Callable[[Measures], float]
     unit: str
+    placed: bool = False
 
 
 def _scratch(m: Measures) -> Floats:
@@ -103,15 +107,16 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     Constraint("locks", _locks, lambda m: _any_number(m.target.locks), "locks a site"),
     Constraint("registers", _registers, lambda m: m.target.matrix.registers, "accumulator tiles"),
     Constraint("vector registers", _live, lambda m: m.target.vector.registers, "accumulator and live tiles"),
-    Constraint("counters", _counters, lambda m: 2.0**m.target.counter_bits - 1, "pages of a queue in a call"),
+    Constraint("counters", _counters, lambda m: 2.0**m.target.counter_bits - 1, "pages of a queue in a call", True),
 )
 
 
-def legal(m: Measures) -> Truth:
-    """Where every constraint holds."""
+def legal(m: Measures, placed: bool = True) -> Truth:
+    """Where every constraint holds; without those that hang on the places of items, if not `placed`."""
     ok = np.ones(m.candidates.count, dtype=np.bool_)
     for c in CONSTRAINTS:
-        ok &= c.need(m) <= c.have(m)
+        if placed or not c.placed:
+            ok &= c.need(m) <= c.have(m)
     return ok
 
 

@@ -1,12 +1,13 @@
-"""The price of every candidate at once, and what bounds it.
+"""The price of every candidate, and what bounds it.
 
 The price is a walk's (`walk`): the first rounds of the schedule on clocks, what repeats multiplied. Figures come from
-the target alone.
+the target alone. `docs/planning.md` tells the formulas and what they assume.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -16,17 +17,36 @@ from spatial.plan.walk import parts_of, rounds, walk
 from spatial.target import Target
 
 
+PATHS = ("compute", "mover", "network", "memory")
+"""What may bound a section, in the order of `Price.paths`."""
+
+
 @dataclass(frozen=True)
 class Price:
-    """Over candidates: cycles of the section, bytes moved from and to memory, and how long each of the paths works:
-    the compute engine, the busiest mover, the busiest port, the fullest bank."""
+    """Over candidates: cycles of the section; bytes moved from and to memory; `paths`: [4, candidates], for how many
+    cycles the compute engine works, the busiest mover, the busiest port and the fullest bank. `roofline`: the cycles
+    that no plan of the section is spared."""
 
     cycles: Floats
     traffic: Floats
-    compute: Floats
-    movers: Floats
-    port: Floats
-    memory: Floats
+    paths: Floats
+    roofline: float
+
+    @property
+    def ratio(self) -> Floats:
+        """Cycles over the roofline."""
+        return self.cycles / self.roofline
+
+    def bound(self, row: int) -> str:
+        """What bounds a candidate: the path that works longest; "fixed" where none works for half of its cycles: then
+        it is the start of the section, and waiting for latencies."""
+        longest = int(np.argmax(self.paths[:, row]))
+        return PATHS[longest] if 2.0 * self.paths[longest, row] >= self.cycles[row] else "fixed"
+
+    @property
+    def second(self) -> Floats:
+        """The path that works second longest."""
+        return np.sort(self.paths, axis=0)[-2]
 
 
 def price(m: Measures) -> Price:
@@ -37,8 +57,25 @@ def price(m: Measures) -> Price:
         rows = np.nonzero(where.reshape(-1) == kind)[0]
         walked = walk(parts.take(rows))
         found[:, rows] = walked.cycles, walked.compute, walked.movers, walked.port, walked.memory
-    cycles, compute, movers, port, memory = found
-    return Price(cycles + m.target.section_cycles, traffic(m), compute, movers, port, memory)
+    return Price(found[0] + m.target.section_cycles, traffic(m), found[1:], roofline(m))
+
+
+def roofline(m: Measures) -> float:
+    """Cycles that no plan is spared: operations spread over all sites, or every page of an operand moved once at the
+    memory's placed rate."""
+    model, target = m.model, m.target
+    computing = 0.0
+    for work in model.work:
+        stage = model.body.stage(work.stage)
+        for e in work.evaluated:
+            computing += e.cycles * e.times * prod(stage.loops[: max(e.depth, 0)])
+    items = prod(model.body.items.grid)
+    moving = 0.0
+    for moved in (*model.loads, *model.stores):
+        stream = model.streams[moved.stream]
+        places = prod(model.body.items.grid[a] for a in moved.axes)
+        moving += stream.fires * places * _bytes(target, moved)
+    return max(computing * items / target.sites, moving / target.memory.rate, 1.0)
 
 
 def traffic(m: Measures) -> Floats:

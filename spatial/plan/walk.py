@@ -28,7 +28,7 @@ from spatial.plan.movers import Reading, Truth, Writing, reading, writing
 from spatial.plan.turn import grain, turn_of
 from spatial.target import Target
 
-ROUNDS = 4
+ROUNDS = 5
 """Rounds of a loop that are walked: enough that queues of two batches fill and what repeats every second round shows."""
 
 Ends = Mapping[int, tuple[bool, bool]]
@@ -115,6 +115,8 @@ class _Walker:
         self.engines = {n: self._alike(x) for n, x in parts.engines.items()}
         self.ports_of = {n: self._alike(self.networks[x]) for n, x in parts.engines.items()}
         engines, ports, streams = len(self.target.engines), int(self.networks.max()) + 1, len(self.model.streams)
+        computing_ = [n for n, e in enumerate(self.target.engines) if e.network < 0]
+        self.pace = computing_ if parts.works else list(range(engines))
         moves = len(parts.loads) + len(parts.stores)
         sizes = [engines, engines, ports, streams, streams, streams, moves, moves, moves, 1]
         # One array, so that a jump over many rounds moves all clocks at once.
@@ -122,8 +124,12 @@ class _Walker:
         views = np.split(self.clocks, np.cumsum(sizes)[:-1])
         self.engine, self.packer, self.ports, self.there, self.free, self.before, *views = views
         self.bank, self.asked, self.evened, self.landed = views
-        self.counts = np.zeros((engines + ports + 1, self.count))
-        self.working, self.received, self.served = np.split(self.counts, [engines, engines + ports])
+        # `unhindered`: what an engine takes without its waits for others' room or pages.
+        sizes = [engines, ports, engines, 1]
+        self.counts = np.zeros((sum(sizes), self.count))
+        views = np.split(self.counts, np.cumsum(sizes)[:-1])
+        self.working, self.received, self.unhindered, self.served = views
+        self.alone = slice(engines + ports, 2 * engines + ports)
 
     def _alike(self, rows: Ints) -> tuple[int | Ints, ...]:
         """An index to one row of every column; plain where it is the same row in all, for that is fast."""
@@ -162,17 +168,18 @@ class _Walker:
     def _rounds(self, trips: Ints, run: Callable[[bool, bool], None]) -> None:
         """Walk the first rounds of a loop and its last, and jump over those between."""
         walked = int(min(trips.min(), ROUNDS))
-        clocks: list[Floats] = []
-        counts: list[Floats] = []
+        done: list[tuple[Floats, Floats]] = []
         for n in range(walked):
             if n == ROUNDS - 1:
-                skipped = trips - ROUNDS
-                self.clocks += skipped * (clocks[-1] - clocks[-3]) / 2
-                self.counts += skipped * (counts[-1] - counts[-3]) / 2
+                # Movers run ahead at first: a round takes as long as computing it, and no less than each mover alone.
+                (was, counted), (now, counts) = done[-3], done[-1]
+                apart = (counts - counted) / 2
+                period = np.maximum((now - was) / 2, (counts - done[-2][1])[self.alone].max(axis=0))
+                self.clocks += (trips - ROUNDS) * period
+                self.counts += (trips - ROUNDS) * apart
             run(n == 0, n == walked - 1)
             if walked == ROUNDS:
-                clocks.append(self.engine.max(axis=0))
-                counts.append(self.counts.copy())
+                done.append((self.engine[self.pace].max(axis=0), self.counts.copy()))
 
     # ------------------------------------------------------------ steps
 
@@ -199,11 +206,12 @@ class _Walker:
         n, step = load.moved.stream, self.target.step_cycles
         times = load.times if where is load.stays else 1
         engine, network = self.engines[stage.name], self.ports_of[stage.name]
-        start = self.engine[engine] + step
+        began = self.engine[engine]
+        ready = began + step
         for port in stage.ins:
-            start = np.maximum(start, self.there[self.number[port.queue]])
+            ready = np.maximum(ready, self.there[self.number[port.queue]])
         room = np.zeros(self.count) if where is load.stays else np.where(self.single, self.free[n], self.before[n])
-        start = np.maximum(start, np.where(load.cast, 0.0, room))
+        start = np.maximum(ready, np.where(load.cast, 0.0, room))
         issued = start + times * load.issue
         wait, batch = self._others(load.row, start, issued) + self._between(load, start), times * load.round
         self.served[0] += _or(where, times * load.even, 0.0)
@@ -211,12 +219,14 @@ class _Walker:
         served = np.maximum(np.maximum(bank, wait + batch), np.maximum(self.served[0], issued + load.serve))
         into = np.maximum(self.ports[network], np.where(load.cast, 0.0, start)) + times * load.transfer
         there = served + self.target.memory.latency
-        ends, busy, received = issued, times * load.issue + step, times * load.transfer
+        ends, busy, received, hindered = issued, times * load.issue + step, times * load.transfer, start - ready
         if load.cast.any():
-            begin = np.maximum(np.maximum(issued + step, np.maximum(there, start + received)), room + load.way)
+            may = np.maximum(issued + step, np.maximum(there, start + received))
+            begin = np.maximum(may, room + load.way)
             sending = times * load.send
             sent = begin + sending
             arriving = np.maximum(self.ports[network], begin) + sending
+            hindered = hindered + np.where(load.cast, begin - may, 0.0)
             into, ends = np.where(load.cast, arriving, into), np.where(load.cast, sent, ends)
             there = np.where(load.cast, np.maximum(sent, arriving) + load.way, np.maximum(there, into))
             busy, received = busy + np.where(load.cast, sending + step, 0.0), np.where(load.cast, sending, received)
@@ -230,7 +240,8 @@ class _Walker:
         self.asked[load.row] = _or(where, start, self.asked[load.row])
         self.there[n] = _or(where, np.maximum(there, self.there[n]), self.there[n])
         self.ports[network] = _or(where, into, self.ports[network])
-        self.engine[engine] = _or(where, ends, self.engine[engine])
+        self.unhindered[engine] += _or(where, ends - began - hindered, 0.0)
+        self.engine[engine] = _or(where, ends, began)
         self.received[network] += _or(where, received, 0.0)
         self.working[engine] += _or(where, busy, 0.0)
 
@@ -280,6 +291,7 @@ class _Walker:
             self._release(port.queue, ends, None)
         self.engine[engine] = ends
         self.working[engine] += store.send + self.target.step_cycles
+        self.unhindered[engine] += store.send + self.target.step_cycles
 
     def _compute(self, stage: Stage, begin: int, end: int, deepest: int) -> None:
         """Begin the iterations from depth `begin` down to the deepest, then end those up to `end`."""

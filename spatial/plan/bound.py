@@ -1,0 +1,71 @@
+"""What no candidate can take less than, in closed form: the search walks only those that may still be best.
+
+A call lasts at least as long as the compute engine works; as the movers have to do between them; as the banks serve,
+spread evenly; and as the longest circle of waits: a multicast's mover waits for every batch it sends on, and a queue
+of so many batches lets a read begin only when the one so many before has been taken. Every term is part of what
+`walk` adds up, so nothing it calls cheaper is left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spatial.plan.compute import computing
+from spatial.plan.figures import bank_cycles, sending_cycles
+from spatial.plan.measures import Floats, Measures
+from spatial.plan.model import Moved
+
+
+def bound(m: Measures) -> Floats:
+    """Cycles that each candidate takes at least."""
+    target, movers = m.target, max(len(set(m.target.engine_of("load")) | set(m.target.engine_of("store"))), 1)
+    moving, memory, longest = (np.zeros(m.candidates.count) for _ in range(3))
+    for load in m.model.loads:
+        busy, served, circle = _load(m, load)
+        moving, memory, longest = moving + busy, memory + served, np.maximum(longest, circle)
+    for store in m.model.stores:
+        stream = m.model.streams[store.stream]
+        size = -(-store.run_bytes // target.memory.granule) * target.memory.granule
+        each = target.step_cycles + m.pages(stream) * store.runs * sending_cycles(target, size)
+        moving = moving + each * m.fires(stream) * m.turns
+    least = np.maximum(np.maximum(_compute(m), moving / movers), np.maximum(memory, longest))
+    return least + target.section_cycles
+
+
+def _compute(m: Measures) -> Floats:
+    """Cycles of the compute engine in a call; all its stages are on one."""
+    total = np.zeros(m.candidates.count)
+    for work in m.model.work:
+        stage, does = m.model.body.stage(work.stage), computing(m, work)
+        for depth in {*does.step, *does.update, *does.made} - {-1}:
+            trips = np.full(m.candidates.count, float(np.prod(stage.loops[:depth])))
+            loop = m.model.loop
+            if loop is not None and m.model.coordinates[loop].name == f"l{depth}":
+                trips = trips / m.model.coordinates[loop].trips * _rounds(m, loop)
+            total = total + does.least(depth) * trips
+    return total * m.turns
+
+
+def _rounds(m: Measures, loop: int) -> Floats:
+    return np.asarray(m.model.coordinates[loop].trips // m.candidates.factors[:, loop], dtype=np.float64)
+
+
+def _load(m: Measures, load: Moved) -> tuple[Floats, Floats, Floats]:
+    """(cycles of its mover, cycles of the banks, its longest circle of waits) of a load in a call."""
+    target, stream = m.target, m.model.streams[load.stream]
+    unit = target.memory.align
+    serve = bank_cycles(target, -(-load.run_bytes // unit) * unit)
+    pages, fires, stays, cast = m.pages(stream), m.fires(stream), m.stays(load), m.cast(load)
+    sites = np.minimum(m.readers(load), m.items)
+    part = np.where(cast | stays, 1.0, m.items / (m.sites * m.turns))
+    batches = fires * np.where(stays, 1, m.turns)
+    memory = batches * pages * sites * part * load.runs * serve / target.memory.banks
+    send = pages * sending_cycles(target, stream.page_bytes)
+    issue = pages * load.runs * target.network.issue
+    # What stays is one step for all its batches.
+    steps = np.where(stays, 1, batches) * target.step_cycles
+    busy = batches * (issue + np.where(cast, send, 0.0)) + steps * np.where(cast, 2, 1)
+    arrival = target.memory.latency + serve
+    sent = batches * send + np.where(stays, 1, batches) * (arrival + target.step_cycles)
+    slots = -(-batches // m.candidates.buffers) * arrival
+    return busy, memory, np.where(cast, sent, np.where(stays, arrival, slots))
