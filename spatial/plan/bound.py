@@ -2,8 +2,9 @@
 
 A call lasts at least as long as the compute engine works; as the movers have to do between them; as the banks serve,
 spread evenly; and as the longest circle of waits: a multicast's mover waits for every batch it sends on, and a queue
-of so many batches lets a read begin only when the one so many before has been taken. Every term is part of what
-`walk` adds up, so nothing it calls cheaper is left out.
+of so many batches lets a read begin only when the one so many before has been taken. Nothing is computed before the
+first batch of some load is there, and what is stored last is sent after all that. Every term is part of what `walk`
+adds up, so nothing it calls cheaper is left out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from spatial.plan.compute import computing
 from spatial.plan.figures import bank_cycles, sending_cycles
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.model import Moved
+from spatial.plan.turn import grain
 
 
 def bound(m: Measures) -> Floats:
@@ -28,7 +30,8 @@ def bound(m: Measures) -> Floats:
         size = -(-store.run_bytes // target.memory.granule) * target.memory.granule
         each = target.step_cycles + m.pages(stream) * store.runs * sending_cycles(target, size)
         moving = moving + each * m.fires(stream) * m.turns
-    least = np.maximum(np.maximum(_compute(m), moving / movers), np.maximum(memory, longest))
+    fed = np.maximum(memory + target.memory.latency, longest)
+    least = np.maximum(np.maximum(fed, _fill(m) + _compute(m)) + _drain(m), moving / movers)
     return least + target.section_cycles
 
 
@@ -44,6 +47,35 @@ def _compute(m: Measures) -> Floats:
                 trips = trips / m.model.coordinates[loop].trips * _rounds(m, loop)
             total = total + does.least(depth) * trips
     return total * m.turns
+
+
+def _fill(m: Measures) -> Floats:
+    """Cycles until the first batch of any load is there, less the steps that what computes takes meanwhile."""
+    model, target = m.model, m.target
+    made = {p.queue for s in model.body.stages for p in s.outs}
+    if not model.loads or any(not any(p.queue in made for p in model.body.stage(w.stage).ins) for w in model.work):
+        return np.zeros(m.candidates.count)
+    first = np.full(m.candidates.count, np.inf)
+    for load in model.loads:
+        stream, unit = model.streams[load.stream], target.memory.align
+        pages = m.pages(stream) * np.where(m.stays(load), m.fires(stream), 1)
+        size = -(-load.run_bytes // unit) * unit
+        read = target.step_cycles + pages * load.runs * target.network.issue + bank_cycles(target, size)
+        sent = target.step_cycles + pages * sending_cycles(target, stream.page_bytes) + target.network.message
+        first = np.minimum(first, read + target.memory.latency + np.where(m.cast(load), sent, 0.0))
+    before = sum((grain(model.body.stage(w.stage)) + 2 for w in model.work), 0) * target.step_cycles
+    return np.maximum(first - before, 0.0)
+
+
+def _drain(m: Measures) -> Floats:
+    """Cycles from the last page there is to compute to the end: of its store, where there is one alone."""
+    if len(m.model.stores) != 1 or not m.model.work:
+        return np.zeros(m.candidates.count)
+    (store,), target = m.model.stores, m.target
+    stream, unit = m.model.streams[store.stream], target.memory.granule
+    size = -(-store.run_bytes // unit) * unit
+    send = m.pages(stream) * store.runs * sending_cycles(target, size)
+    return send + stream.page_bytes / target.pack + bank_cycles(target, size) + target.network.message
 
 
 def _rounds(m: Measures, loop: int) -> Floats:

@@ -16,7 +16,6 @@ from spatial.plan.model import Moved
 from spatial.plan.walk import parts_of, rounds, walk
 from spatial.target import Target
 
-
 PATHS = ("compute", "mover", "network", "memory")
 """What may bound a section, in the order of `Price.paths`."""
 
@@ -58,6 +57,16 @@ def price(m: Measures) -> Price:
         walked = walk(parts.take(rows))
         found[:, rows] = walked.cycles, walked.compute, walked.movers, walked.port, walked.memory
     return Price(found[0] + m.target.section_cycles, traffic(m), found[1:], roofline(m))
+
+
+def joined(a: Price, b: Price) -> Price:
+    """The prices of two lists of candidates of one section as of one list."""
+    return Price(
+        np.concatenate((a.cycles, b.cycles)),
+        np.concatenate((a.traffic, b.traffic)),
+        np.concatenate((a.paths, b.paths), axis=1),
+        a.roofline,
+    )
 
 
 def roofline(m: Measures) -> float:

@@ -83,9 +83,10 @@ class Measures:
         if load.indexed or load.feeds_index or "rectangle" not in self.target.network.multicast:
             no = np.zeros(self.candidates.count, dtype=np.bool_)
             return no, no
-        axes = np.array(sorted(load.axes), dtype=np.int64)
+        # The last place is that of no axis at all, -1.
+        differs = np.array([a in load.axes for a in range(len(self.model.body.items.grid))] + [False])
         both = along[:, 0] == along[:, 1]
-        free_x, free_y = ~np.isin(along[:, 0], axes), ~np.isin(along[:, 1], axes)
+        free_x, free_y = ~differs[along[:, 0]], ~differs[along[:, 1]]
         rect = self.candidates.rect
         x = plan & (rect[:, 0] > 1) & free_x & (free_y | ~both)
         y = plan & (rect[:, 1] > 1) & free_y & (free_x | ~both)

@@ -235,9 +235,7 @@ def _work(
 
     def evaluated(value: Expr, depth: int, out: int | None, multiplied: tuple[int, ...]) -> Evaluated:
         read = dict.fromkeys(page.port for page in leaves(value) if isinstance(page, Page))
-        again = tuple(
-            stage.loops[depth - 1] if 0 < depth != stage.ins[port].depth else 1 for port in read
-        )
+        again = tuple(stage.loops[depth - 1] if 0 < depth != stage.ins[port].depth else 1 for port in read)
         return Evaluated(
             min(depth, deepest),
             operation_cycles(body, stage, value, target),

@@ -18,17 +18,16 @@ from spatial.ir.body import Body, Plan
 from spatial.plan.bound import bound
 from spatial.plan.candidates import LIMIT, Ints, blockings, candidates_of, smallest
 from spatial.plan.constraints import explain, legal
-from spatial.plan.cost import Price, price
+from spatial.plan.cost import Price, joined, price
 from spatial.plan.engines import engines_of
 from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
 from spatial.target import Target
 
-
 BAND = 0.02
 """Cycles are told apart in bands of this part of the least."""
 
-FIRST = 96
+FIRST = 64
 """Candidates that are priced before it is known what the rest has to come near to."""
 
 
@@ -49,12 +48,10 @@ def choose(body: Body, target: Target) -> Choice:
     legal."""
     model = model_of(body, target)
     kept = legal_plans(model, target)
-    near = contenders(kept)
-    cost = price(near)
+    near, cost = contenders(kept)
     best = int(ranked(near, cost)[0])
-    return Choice(
-        plan_of(near, cost, best), kept.candidates.count, near.candidates.count, cost.bound(best), float(cost.ratio[best])
-    )
+    counts = kept.candidates.count, near.candidates.count
+    return Choice(plan_of(near, cost, best), *counts, cost.bound(best), float(cost.ratio[best]))
 
 
 def legal_plans(model: Model, target: Target) -> Measures:
@@ -68,13 +65,22 @@ def legal_plans(model: Model, target: Target) -> Measures:
     return Measures(model, everything.candidates.take(ok), target)
 
 
-def contenders(m: Measures) -> Measures:
-    """The candidates that may come within a band of the best."""
+def contenders(m: Measures) -> tuple[Measures, Price]:
+    """The candidates that may come within a band of the best, and their prices."""
     least = bound(m)
-    first = np.argsort(least, kind="stable")[:FIRST]
-    best = float(price(Measures(m.model, m.candidates.take(first), m.target)).cycles.min())
-    # Bounds and prices add up the same in different orders.
-    return Measures(m.model, m.candidates.take(least <= best * (1.0 + BAND + 1e-9)), m.target)
+    order = np.argsort(least, kind="stable")
+    first, rest = order[:FIRST], order[FIRST:]
+    known = price(_few(m, first))
+    # A bound and a price add up the same in different orders.
+    limit = float(known.cycles.min()) * (1.0 + BAND + 1e-9)
+    rest = rest[least[rest] <= limit]
+    if not len(rest):
+        return _few(m, first), known
+    return _few(m, np.concatenate((first, rest))), joined(known, price(_few(m, rest)))
+
+
+def _few(m: Measures, rows: Ints) -> Measures:
+    return Measures(m.model, m.candidates.take(rows), m.target)
 
 
 def ranked(m: Measures, cost: Price) -> Ints:

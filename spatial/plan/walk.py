@@ -29,7 +29,8 @@ from spatial.plan.turn import grain, turn_of
 from spatial.target import Target
 
 ROUNDS = 5
-"""Rounds of a loop that are walked: enough that queues of two batches fill and what repeats every second round shows."""
+"""Rounds of a loop that are walked: enough that queues of two batches fill, and what repeats every second round is
+seen."""
 
 Ends = Mapping[int, tuple[bool, bool]]
 """By depth, whether the iteration there is the first and whether it is the last of its loop."""
@@ -248,6 +249,8 @@ class _Walker:
     def _between(self, load: Reading, start: Floats) -> Floats:
         """What a site with one batch at a time waits for the others of its load: they come at any time of its period,
         so it meets them with the odds of their part of it, and in the middle of it; at first they come together."""
+        if not self.single.any() or self.together.all():
+            return np.zeros(self.count)
         period = np.maximum(start - self.asked[load.row], 1.0)
         met = np.where(self.asked[load.row] > 0, load.even / (2.0 * period), 1.0)
         return np.minimum(met * load.even, np.maximum(load.even - load.round, 0.0))
