@@ -31,7 +31,7 @@ def fullest(m: Measures, moved: Moved, rounds: Ints, sites: Ints | None = None) 
     for k, stride in enumerate(moved.strides):
         if k in stream.coords:
             extent = c.factors[:, k] * (rounds if k == m.model.loop else 1)
-            spectrum = spectrum * _spread(np.full(c.count, stride), extent, moved.stretch, banks)
+            spectrum = spectrum * _spread(np.full(c.count, stride, dtype=np.int64), extent, moved.stretch, banks)
         if k in moved.axes and sites is not None:
             along = np.minimum(c.spread[:, k], m.grid[:, k])
             spectrum = spectrum * _spread(stride * c.factors[:, k], along, moved.stretch, banks)
@@ -47,6 +47,7 @@ def _spread(stride: Ints, extent: Ints, stretch: int, banks: int) -> Spectrum:
     """The spectrum of how many of `extent` pages, `stride` bytes apart, lie in each bank."""
     pairs, where = np.unique(np.column_stack((stride, extent)), axis=0, return_inverse=True)
     counts = np.zeros((len(pairs), banks))
-    for n, (step, many) in enumerate(pairs.tolist()):
-        counts[n] = np.bincount(np.arange(many) * step // stretch % banks, minlength=banks)
+    for n in range(len(pairs)):
+        step, many = int(pairs[n, 0]), int(pairs[n, 1])
+        counts[n] = np.bincount(np.arange(many, dtype=np.int64) * step // stretch % banks, minlength=banks)
     return np.asarray(np.fft.rfft(counts, axis=1)[where.reshape(-1)], dtype=np.complex128)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spatial.plan.compute import computing
+from spatial.plan.compute import computing_of
 from spatial.plan.figures import bank_cycles, sending_cycles
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.model import Moved
@@ -39,7 +39,7 @@ def _compute(m: Measures) -> Floats:
     """Cycles of the compute engine in a call; all its stages are on one."""
     total = np.zeros(m.candidates.count)
     for work in m.model.work:
-        stage, does = m.model.body.stage(work.stage), computing(m, work)
+        stage, does = m.model.body.stage(work.stage), computing_of(m, work)
         for depth in {*does.step, *does.update, *does.made} - {-1}:
             trips = np.full(m.candidates.count, float(np.prod(stage.loops[:depth])))
             loop = m.model.loop
@@ -74,7 +74,7 @@ def _drain(m: Measures) -> Floats:
     (store,), target = m.model.stores, m.target
     stream, unit = m.model.streams[store.stream], target.memory.granule
     size = -(-store.run_bytes // unit) * unit
-    send = m.pages(stream) * store.runs * sending_cycles(target, size)
+    send = m.pages(stream).astype(np.float64) * store.runs * sending_cycles(target, size)
     return send + stream.page_bytes / target.pack + bank_cycles(target, size) + target.network.message
 
 

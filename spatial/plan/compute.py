@@ -54,7 +54,7 @@ class Computing:
         return self.step.get(depth, 0.0) + self.update.get(depth, 0.0) + made
 
 
-def computing(m: Measures, work: Work) -> Computing:
+def computing_of(m: Measures, work: Work) -> Computing:
     """What the stage of `work` does. Pages that stay are taken once: an iteration that takes nothing else is no
     step."""
     stage = m.model.body.stage(work.stage)

@@ -44,7 +44,7 @@ def engines_of(m: Measures) -> dict[str, Ints]:
 def _kept(m: Measures, moved: Moved) -> Floats:
     """Cycles of a call for which a load or a store keeps its mover."""
     target, stream = m.target, m.model.streams[moved.stream]
-    pages, step = m.pages(stream), target.step_cycles
+    pages, step = m.pages(stream).astype(np.float64), target.step_cycles
     if moved in m.model.stores:
         each = step + pages * moved.runs * sending_cycles(target, moved.run_bytes)
         return each * m.fires(stream) * m.turns

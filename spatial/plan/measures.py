@@ -18,6 +18,7 @@ from spatial.plan.model import Model, Moved, Stream, Work
 from spatial.target import Target
 
 Floats = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

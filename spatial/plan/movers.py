@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from spatial.plan.banks import fullest
 from spatial.plan.candidates import Ints
 from spatial.plan.figures import bank_cycles, message_cycles, sending_cycles, transfer_cycles
-from spatial.plan.measures import Floats, Measures
+from spatial.plan.measures import Floats, Measures, Truth
 from spatial.plan.model import Moved
-
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def reading(m: Measures, moved: Moved, row: int) -> Reading:
     closed network of equal servers of random times, for these are not."""
     target, stream = m.target, m.model.streams[moved.stream]
     unit, banks, buffers = target.memory.align, target.memory.banks, m.candidates.buffers
-    size, pages = -(-moved.run_bytes // unit) * unit, m.pages(stream)
+    size, pages = -(-moved.run_bytes // unit) * unit, m.pages(stream).astype(np.float64)
     runs, fires, stays, cast = pages * moved.runs, m.fires(stream), m.stays(moved), m.cast(moved)
     serve = bank_cycles(target, size)
     access = moved.runs * serve
@@ -111,7 +108,7 @@ def writing(m: Measures, moved: Moved, row: int) -> Writing:
     size = -(-moved.run_bytes // unit) * unit
     first, serve = sending_cycles(m.target, size), bank_cycles(m.target, size)
     sites, once = np.minimum(m.sites, m.items), np.ones(m.candidates.count, dtype=np.int64)
-    pages = m.pages(m.model.streams[moved.stream])
+    pages = m.pages(m.model.streams[moved.stream]).astype(np.float64)
     return Writing(
         moved, row, first, pages * moved.runs * first, serve, fullest(m, moved, once, sites) * moved.runs * serve
     )

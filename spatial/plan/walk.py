@@ -21,10 +21,10 @@ import numpy as np
 
 from spatial.ir.body import Loop, Stage, Step
 from spatial.plan.candidates import Ints
-from spatial.plan.compute import Computing, computing
+from spatial.plan.compute import Computing, computing_of
 from spatial.plan.engines import engines_of
-from spatial.plan.measures import Floats, Measures
-from spatial.plan.movers import Reading, Truth, Writing, reading, writing
+from spatial.plan.measures import Floats, Measures, Truth
+from spatial.plan.movers import Reading, Writing, reading, writing
 from spatial.plan.turn import grain, turn_of
 from spatial.target import Target
 
@@ -61,7 +61,7 @@ def parts_of(m: Measures) -> Parts:
     """What each stage costs, over candidates."""
     loads = {x.stage: reading(m, x, n) for n, x in enumerate(m.model.loads)}
     stores = {x.stage: writing(m, x, n + len(loads)) for n, x in enumerate(m.model.stores)}
-    return Parts(m, engines_of(m), loads, stores, {w.stage: computing(m, w) for w in m.model.work})
+    return Parts(m, engines_of(m), loads, stores, {w.stage: computing_of(m, w) for w in m.model.work})
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,24 @@ def walk(parts: Parts) -> Walked:
     """The time of a call, of candidates of equal rounds."""
     walker = _Walker(parts)
     walker.call()
-    moving, computing_ = ([n for n, e in enumerate(parts.m.target.engines) if (e.network >= 0) == w] for w in (1, 0))
+    computing, moving = _computing(parts.m.target), _moving(parts.m.target)
     return Walked(
         np.maximum(walker.engine.max(axis=0), walker.landed[0]),
-        walker.working[computing_].max(axis=0),
+        walker.working[computing].max(axis=0),
         walker.working[moving].max(axis=0),
         walker.received.max(axis=0),
         walker.served[0],
     )
+
+
+def _moving(target: Target) -> list[int]:
+    """The engines that carry loads or stores."""
+    return [n for n, e in enumerate(target.engines) if {"load", "store"} & set(e.kinds)]
+
+
+def _computing(target: Target) -> list[int]:
+    """The other engines."""
+    return [n for n in range(len(target.engines)) if n not in _moving(target)]
 
 
 def _networks(target: Target) -> list[int]:
@@ -116,20 +126,19 @@ class _Walker:
         self.engines = {n: self._alike(x) for n, x in parts.engines.items()}
         self.ports_of = {n: self._alike(self.networks[x]) for n, x in parts.engines.items()}
         engines, ports, streams = len(self.target.engines), int(self.networks.max()) + 1, len(self.model.streams)
-        computing_ = [n for n, e in enumerate(self.target.engines) if e.network < 0]
-        self.pace = computing_ if parts.works else list(range(engines))
+        self.pace = _computing(self.target) if parts.works else list(range(engines))
         moves = len(parts.loads) + len(parts.stores)
         sizes = [engines, engines, ports, streams, streams, streams, moves, moves, moves, 1]
         # One array, so that a jump over many rounds moves all clocks at once.
         self.clocks = np.zeros((sum(sizes), self.count))
-        views = np.split(self.clocks, np.cumsum(sizes)[:-1])
-        self.engine, self.packer, self.ports, self.there, self.free, self.before, *views = views
-        self.bank, self.asked, self.evened, self.landed = views
+        views: list[Floats] = np.split(self.clocks, np.cumsum(sizes)[:-1])
+        self.engine, self.packer, self.ports, self.there, self.free, self.before = views[:6]
+        self.bank, self.asked, self.evened, self.landed = views[6:]
         # `unhindered`: what an engine takes without its waits for others' room or pages.
         sizes = [engines, ports, engines, 1]
         self.counts = np.zeros((sum(sizes), self.count))
-        views = np.split(self.counts, np.cumsum(sizes)[:-1])
-        self.working, self.received, self.unhindered, self.served = views
+        counted: list[Floats] = np.split(self.counts, np.cumsum(sizes)[:-1])
+        self.working, self.received, self.unhindered, self.served = counted
         self.alone = slice(engines + ports, 2 * engines + ports)
 
     def _alike(self, rows: Ints) -> tuple[int | Ints, ...]:
@@ -211,7 +220,7 @@ class _Walker:
         ready = began + step
         for port in stage.ins:
             ready = np.maximum(ready, self.there[self.number[port.queue]])
-        room = np.zeros(self.count) if where is load.stays else np.where(self.single, self.free[n], self.before[n])
+        room = np.zeros(self.count) if where is load.stays else self._room(n)
         start = np.maximum(ready, np.where(load.cast, 0.0, room))
         issued = start + times * load.issue
         wait, batch = self._others(load.row, start, issued) + self._between(load, start), times * load.round
@@ -268,7 +277,7 @@ class _Walker:
             clock = self.evened[load.row]
             free = np.where(self.asked[load.row] - load.issue < last, np.maximum(free, clock), free)
             if load.row > row:
-                known = np.where(self.single, self.free[load.moved.stream], self.before[load.moved.stream])
+                known = self._room(load.moved.stream)
                 part = np.clip((last - known) / load.issue, 0.0, 1.0) * (~load.cast & ~load.stays)
                 free = np.where(part > 0, np.maximum(free, np.maximum(clock, known) + part * load.even), free)
         for store in self.parts.stores.values():
@@ -310,7 +319,7 @@ class _Walker:
             if depth in does.update:
                 time, busy = time + does.update[depth], busy + does.update[depth]
             for made in does.made.get(depth, ()):
-                time = np.maximum(time, np.where(self.single, self.free[made.stream], self.before[made.stream]))
+                time = np.maximum(time, self._room(made.stream))
                 first = np.maximum(time + made.evaluate, packer)
                 done = first + (made.pages - 1) * np.maximum(made.evaluate, made.pack)
                 busy, time, packer = busy + (done - time), done, done + made.pack
@@ -321,6 +330,10 @@ class _Walker:
         self.packer[engine] = packer
         self.engine[engine] = time
         self.working[engine] += busy
+
+    def _room(self, stream: int) -> Floats:
+        """When the next batch of a stream has room: its queue holds one or two."""
+        return np.where(self.single, self.free[stream], self.before[stream])
 
     def _release(self, queue: str, time: Floats, where: Truth | None) -> None:
         """The slots of a batch are free from `time` on."""
