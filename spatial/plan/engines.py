@@ -1,4 +1,4 @@
-"""Which engine carries which stage, over candidates: the longest load on a mover goes to the one with least so far.
+"""Which engine carries which stage, over candidates: what keeps a mover longest goes to the one with least so far.
 
 What keeps a mover is counted in cycles: issuing reads, sending what is multicast after waiting for it, writing what is
 stored. Stages that move nothing go to the first engine that carries their kind.
@@ -27,7 +27,10 @@ def engines_of(m: Measures) -> dict[str, Ints]:
     carried = np.zeros((m.candidates.count, len(names)))
     chosen = np.zeros((m.candidates.count, len(moves)), dtype=np.int64)
     rows = np.arange(m.candidates.count)
-    order = np.argsort(-kept, axis=1, kind="stable")
+    # Loads first: the stores of a turn wait for its loads in any case.
+    loads = len(model.loads)
+    reads, writes = (np.argsort(-part, axis=1, kind="stable") for part in (kept[:, :loads], kept[:, loads:]))
+    order = np.concatenate((reads, writes + loads), axis=1)
     for rank in range(len(moves)):
         move = order[:, rank]
         engine = np.argmin(carried + allowed[move], axis=1)

@@ -120,7 +120,7 @@ class _Walker:
         self.count = self.m.candidates.count
         self.columns = np.arange(self.count)
         self.number = {s.queue: n for n, s in enumerate(self.model.streams)}
-        self.single = self.m.candidates.buffers == 1
+        self.single: Truth = np.asarray(self.m.candidates.buffers == 1, dtype=np.bool_)
         self.together = self.m.together
         self.networks = np.array(_networks(self.target))
         self.engines = {n: self._alike(x) for n, x in parts.engines.items()}
@@ -333,7 +333,7 @@ class _Walker:
 
     def _room(self, stream: int) -> Floats:
         """When the next batch of a stream has room: its queue holds one or two."""
-        return np.where(self.single, self.free[stream], self.before[stream])
+        return np.asarray(np.where(self.single, self.free[stream], self.before[stream]), dtype=np.float64)
 
     def _release(self, queue: str, time: Floats, where: Truth | None) -> None:
         """The slots of a batch are free from `time` on."""
