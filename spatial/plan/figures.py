@@ -35,6 +35,12 @@ def sending_cycles(target: Target, size: int) -> float:
     return max(target.network.issue, transfer_cycles(target, size))
 
 
+def spreading_cycles(target: Target, size: int) -> float:
+    """Cycles from a page of a multicast to the next: of sending it, or of the lines it takes, which carry all of it."""
+    link = target.network.link
+    return max(sending_cycles(target, size), size / link if link else 0.0)
+
+
 def bank_cycles(target: Target, size: int) -> float:
     """Cycles one access keeps a bank. The unplaced rate: no family puts its readers beside the banks they read."""
     return size * target.memory.banks / target.memory.unplaced

@@ -12,7 +12,7 @@ import numpy as np
 
 from spatial.plan.banks import fullest
 from spatial.plan.candidates import Ints
-from spatial.plan.figures import bank_cycles, message_cycles, sending_cycles, transfer_cycles
+from spatial.plan.figures import bank_cycles, message_cycles, sending_cycles, spreading_cycles, transfer_cycles
 from spatial.plan.measures import Floats, Measures, Truth
 from spatial.plan.model import Moved
 
@@ -97,7 +97,7 @@ def reading(m: Measures, moved: Moved, row: int) -> Reading:
         even,
         np.where(~m.together & (buffers == 1), alone, even),
         runs * transfer_cycles(target, size),
-        pages * sending_cycles(target, stream.page_bytes),
+        pages * spreading_cycles(target, stream.page_bytes),
         message_cycles(target, 0) + hops * target.network.hop,
     )
 
