@@ -20,7 +20,7 @@ from spatial.plan.candidates import LIMIT, Ints, blockings, candidates_of, small
 from spatial.plan.constraints import explain, legal
 from spatial.plan.cost import Price, joined, price
 from spatial.plan.engines import engines_of
-from spatial.plan.measures import Measures
+from spatial.plan.measures import Measures, Truth
 from spatial.plan.model import Model, model_of
 from spatial.target import Target
 
@@ -55,14 +55,22 @@ def choose(body: Body, target: Target) -> Choice:
 
 
 def legal_plans(model: Model, target: Target) -> Measures:
-    """Every legal candidate of a template; raises `DoesNotFit` where there is none."""
+    """Every legal candidate of a template, each plan once; raises `DoesNotFit` where there is none."""
     combos = np.array(blockings(model, LIMIT), dtype=np.int64)
     fits = legal(Measures(model, smallest(combos, len(model.body.items.grid)), target), placed=False)
     everything = Measures(model, candidates_of(model, target, combos[fits] if fits.any() else combos), target)
     ok = legal(everything)
     if not ok.any():
         raise DoesNotFit(_nearest(everything))
-    return Measures(model, everything.candidates.take(ok), target)
+    return _few(everything, np.nonzero(ok & _tells(everything))[0])
+
+
+def _tells(m: Measures) -> Truth:
+    """Where a candidate is not the plan of another: a flag is set only where some load is multicast or stays by it."""
+    casts, stays = (np.zeros(m.candidates.count, dtype=np.bool_) for _ in range(2))
+    for load in m.model.loads:
+        casts, stays = casts | m.cast(load), stays | m.stays(load)
+    return np.asarray((casts | (m.candidates.multicast == 0)) & (stays | (m.candidates.resident == 0)), dtype=np.bool_)
 
 
 def contenders(m: Measures) -> tuple[Measures, Price]:
