@@ -19,6 +19,7 @@ from spatial.ir import graph as g
 from spatial.ir.body import Body
 from spatial.ir.program import Program, Tensor
 from spatial.ir.validate import validate_graph, validate_program
+from spatial.numerics import int_range
 from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
@@ -226,13 +227,14 @@ class Lowering:
             return bodies
         interval = min(low for low, _ in proved), max(high for _, high in proved)
         if statement.over is None:
-            self.stored[statement.out] = replace(stored, range=interval)
+            told = interval if interval != int_range(stored.prec) else None
+            self.stored[statement.out] = replace(stored, range=told)
         elif stored.range is None or not (stored.range[0] <= interval[0] and interval[1] <= stored.range[1]):
             raise Refused(
-                f"table `{stored.name}` may be given values {list(interval)}, outside its declared range "
-                f"{list(stored.range or ())}",
+                f"table `{stored.name}` may be given values {list(interval)}, "
+                + (f"outside its declared range {list(stored.range)}" if stored.range else "and has no declared range"),
                 "what a program writes must lie in what its readers may assume",
-                "widen the table's range in the spec, or bound what is written",
+                "declare a range of the table in the spec that holds them, or bound what is written",
             )
         declared = self.stored[statement.out].range
         return [

@@ -82,9 +82,7 @@ INT_BINARY = ("add", "sub", "mul", "min", "max", "floordiv", "truncdiv", "rem", 
 
 
 @st.composite
-def values(
-    draw: st.DrawFn, make: Maker, box: tuple[int, ...], kind: str, live: Sequence[int], depth: int = 2
-) -> Value:
+def values(draw: st.DrawFn, make: Maker, box: tuple[int, ...], kind: str, live: Sequence[int], depth: int = 2) -> Value:
     """An expression over new tables read at the points of `box`."""
 
     def inner() -> Value:
@@ -255,9 +253,7 @@ def reductions(draw: st.DrawFn) -> Drawn:
         kept, box = kept[1:], box[1:]
     par, red = len(kept), list(range(len(kept), len(box)))
     op = draw(
-        st.sampled_from(
-            ("sum", "max", "min", "product", "argmax_first", "argmax_last", "argmin_first", "argmin_last")
-        )
+        st.sampled_from(("sum", "max", "min", "product", "argmax_first", "argmax_last", "argmin_first", "argmin_last"))
     )
     kind = draw(st.sampled_from(("float", "float", "int")))
     value: Value = draw(accesses(make, box, kind, range(len(box))))

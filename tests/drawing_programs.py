@@ -94,9 +94,7 @@ def links(draw: st.DrawFn, make: Maker, pool: Sequence[int]) -> int:
             rows = tuple(e for d, e in enumerate(dims) if d != k)
             last = len(rows) + 1
             names = {d: var(j) for j, d in enumerate(d for d in range(len(dims)) if d != k)} | {k: var(last)}
-            term = fn(
-                "mul", read(first, *(names[d] for d in range(len(dims)))), read(table, var(last - 1), var(last))
-            )
+            term = fn("mul", read(first, *(names[d] for d in range(len(dims)))), read(table, var(last - 1), var(last)))
             where = at(*(var(j) for j in range(last)))
             value = fn("mul", Acc(0), num(0.25))
             return make.put(

@@ -134,9 +134,7 @@ def softmax(make: Maker, x: int, rows: int, width: int, bound: Value) -> int:
     """Row by row e^(x - greatest) over its sum, of the columns not beyond `bound`; the others hold 0."""
     guard = fn("le", Var(var(1)), bound, kind="bool")
     term = read(x, var(0), var(1))
-    m = make.put(
-        make.made((rows,)), Piece((rows,), (width,), at(var(0)), Acc(0), (Reduction("max", term, (guard,)),))
-    )
+    m = make.put(make.made((rows,)), Piece((rows,), (width,), at(var(0)), Acc(0), (Reduction("max", term, (guard,)),)))
     e = make.map((rows, width), fn("select", guard, fn("exp", fn("sub", term, read(m, var(0)))), num(0.0)))
     term = read(e, var(0), var(1))
     s = make.put(make.made((rows,)), Piece((rows,), (width,), at(var(0)), Acc(0), (Reduction("sum", term),)))

@@ -48,9 +48,7 @@ def test_a_token_does_not_see_those_after_it() -> None:
 def test_rotated_products_depend_on_distance_alone() -> None:
     rng = np.random.default_rng(6)
     q, k = rng.normal(size=(2, 1, 24))
-    products = [
-        np.sum(rotate(q, np.array([p + 3]), TINY) * rotate(k, np.array([p]), TINY)) for p in (0, 1, 50, 1000)
-    ]
+    products = [np.sum(rotate(q, np.array([p + 3]), TINY) * rotate(k, np.array([p]), TINY)) for p in (0, 1, 50, 1000)]
     np.testing.assert_allclose(products, products[0], rtol=1e-10)
     np.testing.assert_array_equal(rotate(q, np.array([0]), TINY), q)
     quarter = rotate(np.eye(1, 6), np.array([1]), Geometry(heads=1, groups=1, head=6))

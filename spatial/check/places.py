@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from spatial.ir.affine import Affine
 from spatial.ir.graph import Acc, At, Fn, GraphTensor, Num, Piece, Read, Value, Var
 
-FAR = 1 << 62
+FAR = 1 << 63
 """Beyond the values of any integer of an artifact."""
 
 MOST_WAYS = 16

@@ -8,19 +8,22 @@ out, never guessed. Used for index bounds and for exactness of integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 from spatial.graph.conditions import MOST_FACTS, Bounds, Fact, Line, Reading, facts_of, line_of, narrowed
 from spatial.ir.affine import Affine
-from spatial.ir.graph import Acc, Block, Fn, Graph, Node, Num, Piece, Read, Reduction, Statement, Value, Var
+from spatial.ir.graph import Acc, Block, Carried, Fn, Graph, Node, Num, Piece, Read, Reduction, Statement, Value, Var
 
 Range = tuple[int, int]
 Facts = tuple[Fact[Value], ...]
 
-_BLOCK_ROUNDS = 4
-"""Rounds after which a carried integer that still grows is called unbounded."""
+_GROWING = 2
+"""Rounds in which carried integers may grow: those that do afterwards are called unbounded."""
+
+_ROUNDS = 16
+"""Rounds after which all carried integers of a block are called unbounded."""
 
 
 def ranges_of(graph: Graph) -> dict[int, Range]:
@@ -68,26 +71,34 @@ def _block(graph: Graph, block: Block, known: dict[int, Range]) -> None:
     for c in carried:
         if c.initial in known:
             known[c.inner] = known[c.initial]
-    for turn in range(_BLOCK_ROUNDS):
-        for s in block.body:
-            known.pop(s.out, None)
-            _statement(graph, s, known, block.trip)
-        settled = True
-        for c in carried:
-            inner, made = known.get(c.inner), known.get(c.made)
-            if inner is None:
-                continue
-            if made is None or made[0] < inner[0] or made[1] > inner[1]:
-                settled = False
-                if made is None or turn == _BLOCK_ROUNDS - 2:
-                    known.pop(c.inner)
-                else:
-                    known[c.inner] = (min(inner[0], made[0]), max(inner[1], made[1]))
-        if settled:
-            break
+    turn = 0
+    while not _round(graph, block, carried, known, turn):
+        turn += 1
     for c in carried:
         if c.made in known:
             known[c.final] = known[c.made]
+
+
+def _round(graph: Graph, block: Block, carried: Sequence[Carried], known: dict[int, Range], turn: int) -> bool:
+    """Bounds of a block's body by those of what it carries; whether these hold for what it hands on, else wider ones
+    are taken for the next round."""
+    for s in block.body:
+        known.pop(s.out, None)
+        _statement(graph, s, known, block.trip)
+    settled = True
+    for c in carried:
+        inner, made = known.get(c.inner), known.get(c.made)
+        if inner is None or (made is not None and inner[0] <= made[0] and made[1] <= inner[1]):
+            continue
+        settled = False
+        if made is None or turn >= _GROWING:
+            known.pop(c.inner)
+        else:
+            known[c.inner] = (min(inner[0], made[0]), max(inner[1], made[1]))
+    if not settled and turn >= _ROUNDS:
+        for c in carried:
+            known.pop(c.inner, None)
+    return settled
 
 
 def _statement(graph: Graph, s: Statement, known: dict[int, Range], trip: int) -> None:
@@ -175,7 +186,7 @@ def _unconditional(
         case Fn(fn, args, "int"):
             cyclic = remainder(value)
             if cyclic is not None:
-                return cyclic.shift, cyclic.shift + cyclic.modulus - 1
+                return cyclic.shift, cyclic.shift + cyclic.scale * (cyclic.modulus - 1)
             return _function(fn, [_value(a, box, known, piece, facts) for a in args])
         case _:
             return None
@@ -183,30 +194,30 @@ def _unconditional(
 
 @dataclass(frozen=True)
 class Remainder:
-    """`shift` plus the remainder, from 0 to `modulus` - 1, of `of` divided by `modulus`."""
+    """`shift` plus `scale`, at least 1, times the remainder, from 0 to `modulus` - 1, of `of` divided by `modulus`."""
 
     of: Value
     modulus: int
+    scale: int
     shift: int
 
 
 def remainder(value: Value) -> Remainder | None:
-    """The remainder that `a - n * (x // n)` of integers is, with a constant n > 0 and a = x + shift; or None."""
+    """The remainder that `a - k * n * (x // n)` of integers is, k, n > 0 and a = k * x + shift; or None."""
     match value:
         case Fn(
             "sub",
-            (a, Fn("mul", (Num(n), Fn("floordiv", (x, Num(m)))) | (Fn("floordiv", (x, Num(m))), Num(n)))),
+            (a, Fn("mul", (Num(m), Fn("floordiv", (x, Num(n)))) | (Fn("floordiv", (x, Num(n))), Num(m)))),
             "int",
         ):
-            if n != m or n <= 0:
-                return None
+            scale = int(m) // int(n) if n > 0 and m > 0 and not m % n else 0
         case _:
             return None
-    if a == x:
-        return Remainder(x, int(n), 0)
+    if not scale:
+        return None
     gap: dict[Value, int] = {}
-    shift = _add_terms(a, 1, gap) + _add_terms(x, -1, gap)
-    return None if any(gap.values()) else Remainder(x, int(n), shift)
+    shift = 0 if a == x and scale == 1 else _add_terms(a, 1, gap) + _add_terms(x, -scale, gap)
+    return None if any(gap.values()) else Remainder(x, int(n), scale, shift)
 
 
 def _add_terms(value: Value, factor: int, to: dict[Value, int]) -> int:

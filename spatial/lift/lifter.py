@@ -24,6 +24,7 @@ from spatial.lift.context.spent import Exhausted
 from spatial.lift.context.state import NotLifted, Seq, WrongKind
 from spatial.lift.context.survey import Noted, Survey
 from spatial.lift.execution.execute import Executor
+from spatial.lift.execution.returns import Partly
 from spatial.lift.outcome import liftable, numbered, refusal
 from spatial.lift.roots import last_span, wanted_roots
 from spatial.logos import syntax
@@ -139,11 +140,13 @@ def _execute(
     executor = Executor(machine)
     machine.assumed = _assumptions(machine)
     refused: list[NotLifted] = []
-    for statement in program.main:
+    for n, statement in enumerate(program.main):
         mark = machine.mark()
         try:
-            value = executor.whole((statement,), machine.globals)
-            if value is not None:
+            ended = executor.body((statement,), machine.globals)
+            if isinstance(ended, Partly):
+                executor.onward(ended, program.main[n + 1 :], machine.globals)
+            if ended is not None:
                 break
         except Exhausted as found:
             found.problem.at(statement.span)

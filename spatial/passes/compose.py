@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug
+from spatial.graph.names import names_of, untaken
 from spatial.ir import graph as g
 from spatial.ir.body import Body
 from spatial.ir.program import Bind, Block, Call, Program, Show, Tensor
@@ -80,8 +81,9 @@ class Composer:
                     self.names[c.inner] = self.name(c.made)
             for made in double:
                 plain = self.stored[made].name
-                self.twins[f"{plain}b"] = plain
-                self.names[made] = plain if instance % 2 == 0 else f"{plain}b"
+                twin = untaken(f"{plain}b", names_of(self.graph))
+                self.twins[twin] = plain
+                self.names[made] = plain if instance % 2 == 0 else twin
             self.emit(sections, packed, instance)
             carried.append(tuple((self.name(c.made), self.versions.get(self.name(c.made), 0)) for c in node.carried))
         for c in node.carried:
@@ -118,6 +120,7 @@ class Composer:
         """The program."""
         used = {b.tensor for phase in self.phases for c in phase for b in c.binds}
         used |= {self.name(part) for line in self.graph.shows for part in line.parts if isinstance(part, int)}
+        used |= {name for block in self.blocks for versions in block.carried for name, _ in versions}
         named = {t.name: t for t in self.stored.values()}
         tensors = [t for t in named.values() if t.name in used or t.role in ("input", "state")]
         tensors += [replace(named[plain], name=twin) for twin, plain in self.twins.items() if twin in used]

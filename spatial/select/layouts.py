@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Problem, Refused
+from spatial.graph.names import names_of, untaken
 from spatial.ir.affine import Affine
 from spatial.ir.graph import At, Block, Graph, GraphTensor, Piece, Read, Statement, Value
 from spatial.ir.layout import layout_of
@@ -242,8 +243,9 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
     """How every tensor of one program is stored, under the agreed layouts of its tables.
 
     Names: of tables their own; of constant fills `fill` and the tensor's number; of the rest `t` and the number of the
-    class for chains written in place, of the tensor else.
+    class for chains written in place, of the tensor else. Where the program has such a name, `_` stands before it.
     """
+    taken = names_of(graph)
     cls = classes(graph)
     q8 = frozenset(n for n, t in tables.items() if t.layout == "q8_0")
     facts = gather_facts(graph, q8)
@@ -257,7 +259,7 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
         base = graph.tensors[cls[number]]
         table = tables.get(base.name) if base.role in ("input", "weight", "state") else None
         if table is not None:
-            own = tensor.name or (table.name if base.role == "state" else f"t{chain[number]}")
+            own = tensor.name or (table.name if base.role == "state" else untaken(f"t{chain[number]}", taken))
             known = table.range if tensor.name or base.role == "state" else tensor.range
             out[number] = Stored(own, table.view, table.prec, table.layout, known)
             continue
@@ -265,7 +267,7 @@ def store_all(graph: Graph, tables: Mapping[str, TableLayout], target: Target) -
         free = cls[number] not in outside
         view = choose_view(tensor.dims, fact.uses, fact.sliced, fact.kept, free, target.tile)
         layout = _layout(view, fact.uses, target.tile)
-        name = f"fill{number}" if tensor.role == "fill" else f"t{chain[number]}"
+        name = untaken(f"fill{number}" if tensor.role == "fill" else f"t{chain[number]}", taken)
         prec = number_format(replace(tensor, range=held[cls[number]]), None, target)
         out[number] = Stored(name, view, prec, layout, tensor.range)
     return out

@@ -140,6 +140,8 @@ class Speller:
         cyclic = remainder(value)
         if cyclic is not None:
             whole = Op("mod", (self.spell(cyclic.of), constant(cyclic.modulus, "int")))
+            if cyclic.scale > 1:
+                whole = Op("mul", (whole, constant(cyclic.scale, "int")))
             return Op("add", (whole, constant(cyclic.shift, "int"))) if cyclic.shift else whole
         args = [self.spell(a) for a in value.args]
         if value.fn in DIVISIONS:

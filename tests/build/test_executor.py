@@ -129,7 +129,8 @@ def test_an_interrupt_while_a_worker_starts_is_the_parents_alone(tmp_path):
 
 
 def test_workers_go_when_their_parent_is_killed(tmp_path):
-    (tmp_path / "job.py").write_text(textwrap.dedent("""
+    (tmp_path / "job.py").write_text(
+        textwrap.dedent("""
         import os, sys, time
         from pathlib import Path
         from spatial.build.executor import Pool
@@ -140,7 +141,8 @@ def test_workers_go_when_their_parent_is_killed(tmp_path):
 
         if __name__ == "__main__":
             Pool(1).run(wait, sys.argv[1])
-        """))
+        """)
+    )
     parent = subprocess.Popen([sys.executable, str(tmp_path / "job.py"), str(tmp_path / "pid")])
     pid = wait_for(tmp_path / "pid")
     parent.kill()

@@ -100,9 +100,9 @@ def test_a_writer_leaves_what_each_reader_expects() -> None:
     with pytest.raises(Refused) as caught:
         link([writer, reader], {}, REFERENCE)
     told = {p.what for p in caught.value.problems}
-    assert (
-        "program `add` may leave -9 to 12 in table `cache`; program `rank` relies on -9 to 9" in told
-    ), "the reader is named with what it relies on"
+    assert "program `add` may leave -9 to 12 in table `cache`; program `rank` relies on -9 to 9" in told, (
+        "the reader is named with what it relies on"
+    )
     assert "program `add` may leave -9 to 12 in table `cache`; program `add` relies on -9 to 9" in told
 
 

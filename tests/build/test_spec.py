@@ -82,7 +82,7 @@ def test_the_full_form(folder):
 
 def test_key_order_comments_and_quoting_do_not_matter(folder):
     lines = LLAMA.replace("target: wormhole-n150\n", "")
-    again = '# said otherwise\n"target": \'wormhole-n150\'\n' + lines.replace("dense: auto\n", "")
+    again = "# said otherwise\n\"target\": 'wormhole-n150'\n" + lines.replace("dense: auto\n", "")
     assert read(folder, again) == read(folder, LLAMA)
 
 
@@ -226,7 +226,7 @@ def test_a_seeded_fill(folder):
     assert "do not fit float32" in errors(folder, text.replace("0.05", "1e39"))[0]
     assert "do not fit float32" in errors(folder, text.replace('"*norm": 1', '"*norm": 1e39'))[0]
     assert "fill has no scale" in errors(folder, text.replace("scale: 0.05, ", ""))[0]
-    assert 'matches no name' in errors(folder, text.replace('"*norm": 1', "norm: 1"))[0]
+    assert "matches no name" in errors(folder, text.replace('"*norm": 1', "norm: 1"))[0]
 
 
 def test_broken_specs_are_values_and_leave_the_others_alone(folder):

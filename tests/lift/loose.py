@@ -94,6 +94,8 @@ class _Writer:
     """Variables of the loops around, each with the least and the greatest value it has."""
     sequences: dict[str, _Sequence] = field(default_factory=dict[str, _Sequence])
     numbers: dict[str, str] = field(default_factory=dict[str, str])
+    functions: list[str] = field(default_factory=list[str])
+    """Functions of a Float and an Int."""
     names: int = 0
 
     def program(self) -> Drawn:
@@ -118,14 +120,18 @@ class _Writer:
         }
         self.n, self.m = n, m
         given = set(self.sequences)
+        for _ in range(r.choice((0, 0, 1, 2))):
+            self.function()
+        self.put("## Main")
+        kinds = (self.loop, self.loop, self.loop, self.total, self.pushed, self.windowed, self.copied, self.block)
         for _ in range(r.randint(1, 4)):
-            r.choice((self.loop, self.loop, self.loop, self.total, self.pushed, self.copied, self.block))()
+            r.choice(kinds)()
         made = [name for name in (*self.sequences, *self.numbers) if name not in given]
         if not made:
             self.put("Let y be 1.")
             made = ["y"]
         results = tuple(sorted(r.sample(made, min(len(made), 2))))
-        return Drawn("## Main\n" + "\n".join(self.lines) + "\n", Facts({"n": n, "m": m}, tables), results)
+        return Drawn("\n".join(self.lines) + "\n", Facts({"n": n, "m": m}, tables), results)
 
     # ---------------------------------------------------------------- statements
 
@@ -141,6 +147,47 @@ class _Writer:
         self.depth += 1
         body()
         self.depth -= 1
+
+    def function(self) -> None:
+        """A function that returns here in some cases and there in others."""
+        r, name = self.rng, self.new("f")
+        self.put(f"## To {name} (a: Float, k: Int) -> Float:")
+        self.depth = 1
+
+        def number(depth: int) -> str:
+            if depth and r.random() < 0.6:
+                return f"({number(depth - 1)} {r.choice('+-*')} {number(depth - 1)})"
+            return r.choice(("a", "b", "b", "0.5", "x[1]", "w[k % m + 1]"))
+
+        def test() -> str:
+            return r.choice(
+                (f"{number(1)} > {number(0)}", f"k {r.choice(('==', '<', '>'))} {r.randint(0, 4)}", "q[1] > 0")
+            )
+
+        def left() -> None:
+            if r.random() < 0.4:
+                self.put(f"Set b to {number(2)}.")
+            if r.random() < 0.3 and self.depth < 4:
+                branches()
+            if r.random() < 0.7:
+                self.put(f"Return {number(2)}.")
+            else:
+                self.put(f"Set b to {number(2)}.")
+
+        def branches() -> None:
+            self.within(f"If {test()}:", left)
+            if r.random() < 0.3:
+                self.within(f"Otherwise If {test()}:", left)
+            if r.random() < 0.4:
+                self.within("Otherwise:", left)
+
+        self.put(f"Let b be {r.choice(('a', 'a * 0.5', '1.0'))}.")
+        for _ in range(r.choice((1, 2, 2))):
+            branches()
+        self.put(f"Return {number(2)}.")
+        self.depth = 0
+        self.lines.append("")
+        self.functions.append(name)
 
     def over(self, body: Callable[[], None], trips: int | None = None) -> None:
         """A loop around `body`, up or by a counter."""
@@ -192,7 +239,11 @@ class _Writer:
         place = name + "".join(f"[{self.index(d)}]" for d in target.dims)
         value = self.value(target.kind, 2)
         way = r.random()
-        if way < 0.45:
+        if way < 0.1:
+            self.put(f"Set {place} to {value}.")
+            test = f"{place} {r.choice('<>')} {r.choice((self.value(target.kind, 0), value))}"
+            self.within(f"If {test}:", lambda: self.put(f"Set {place} to {self.value(target.kind, 1)}."))
+        elif way < 0.45:
             self.put(f"Set {place} to {value}.")
         elif way < 0.8:
             self.put(f"Set {place} to {place} {r.choice('++-*')} {value}.")
@@ -228,9 +279,47 @@ class _Writer:
         self.over(lambda: self.put(f"Push {self.value(kind, 2)} to {name}."), trips)
         self.sequences[name] = _Sequence(kind, (trips,))
 
+    def windowed(self) -> None:
+        """Of each item of a sequence its neighbours, as far as there are any."""
+        r, name, v, u, p, t = self.rng, self.new("a"), self.new("i"), self.new("i"), self.new("p"), self.new("v")
+        reach, step = r.choice((1, 2)), r.choice(("x[{}]", "x[{}] * x[{}]", "(x[{}] - 0.5)", "s[{}]"))
+        self.put(f"Let {name} be a new Seq of Float.")
+
+        def term() -> None:
+            shared = r.choice(("", "", "sqrt(abs(w[1]))", f"w[({u} + 2) % m + 1]", f"x[{v}]"))
+            found = step.replace("{}", p) + (f" * {shared}" if shared else "")
+            self.put(f"Set {t} to {r.choice((f'{t} + {found}', f'{t} + {found}', f'max({t}, {found})'))}.")
+
+        def inside() -> None:
+            self.put(f"Let {p} be {r.choice((f'{v} + {u}', f'{u} + {v}'))}.")
+            guard = f"If {p} >= 1 and {p} <= n:"
+            way = r.random()
+            if way < 0.5:
+                self.within(guard, term)
+            elif way < 0.75:
+                self.put(f"Set {p} to max(1, min(n, {p})).")
+                term()
+            else:
+                self.within(f"If {p} >= 1:", lambda: self.within(f"If {p} <= n:", term))
+
+        def body() -> None:
+            self.put(f"Let {t} be 0.0.")
+            self.within(f"Repeat for {u} from {-reach} to {r.choice((reach, 0))}:", inside)
+            self.put(f"Push {t} to {name}.")
+
+        self.within(f"Repeat for {v} from 1 to n:", body)
+        self.sequences[name] = _Sequence("float", (self.n,))
+
     def copied(self) -> None:
-        """A copy, or a name of the same value."""
+        """A copy, a name of the same value, or one sequence behind another."""
         name, of = self.new("c"), self.rng.choice(list(self.sequences))
+        first = self.sequences[of]
+        behind = [a for a, t in self.sequences.items() if t.kind == first.kind and len(t.dims) == len(first.dims) == 1]
+        if behind and self.rng.random() < 0.3:
+            other = self.rng.choice(behind)
+            self.put(f"Let {name} be {of} followed by {other}.")
+            self.sequences[name] = _Sequence(first.kind, (first.dims[0] + self.sequences[other].dims[0],))
+            return
         self.put(f"Let {name} be {self.rng.choice(('copy of ', 'copy of ', ''))}{of}.")
         self.sequences[name] = _Sequence(self.sequences[of].kind, self.sequences[of].dims)
 
@@ -283,6 +372,10 @@ class _Writer:
             one, other = self.value(kind, depth - 1), self.value(kind, depth - 1)
             if kind == "int" and r.random() < 0.2:
                 return f"({one} {r.choice(('%', '/', '//'))} {r.choice((2, 3, -3))})"
+            if r.random() < 0.1:
+                return f"({one}) ** {r.choice((0, 1, 2, 3))}" if kind == "int" else f"abs({one})"
+            if kind == "float" and self.functions and r.random() < 0.4:
+                return f"{r.choice(self.functions)}({one}, {r.choice(('1', *(v for v, _, _ in self.loops)))})"
             return r.choice((f"({one} + {other})", f"({one} - {other})", f"max({one}, {other})", f"({one} * {other})"))
         choices: Sequence[Callable[[], str | None]] = (
             lambda: r.choice(("0", "1", "-2", "3") if kind == "int" else ("0.0", "1.0", "-2.0", "0.5")),

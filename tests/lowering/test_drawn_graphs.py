@@ -42,9 +42,7 @@ class Tally:
 
 def refused_rightly(result: ProgramLowering) -> bool:
     assert result.program is None and result.whole() is None
-    return all(
-        m.why.startswith(REASONS) or "integers are computed exactly or refused" in m.why for m in result.missing
-    )
+    return all(m.why.startswith(REASONS) or "integers are computed exactly or refused" in m.why for m in result.missing)
 
 
 def work_of(program: Program) -> int:
@@ -117,9 +115,7 @@ def test_a_drawn_graph_computes_what_it_says(family: str):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_many_drawn_graphs_compute_what_they_say(family: str):
     graphs, _, _ = FAMILIES[family]
-    settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))(
-        given(graphs, TARGETS)(hold)
-    )()
+    settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))(given(graphs, TARGETS)(hold))()
 
 
 @pytest.mark.parametrize("target", (REFERENCE, TF32, SMALL), ids=lambda t: t.name)

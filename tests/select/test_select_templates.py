@@ -206,9 +206,7 @@ def test_a_product_of_wide_integers_falls_back_to_a_reduction():
     x, w = make.table((3, 32), "int", "input", bounds), make.table((32, 3), "int", "input", bounds)
     term = fn("mul", read(x, var(0), var(2)), read(w, var(2), var(1)), kind="int")
     make.result(
-        make.put(
-            make.made((3, 3), "int"), Piece((3, 3), (32,), at(var(0), var(1)), Acc(0), (Reduction("sum", term),))
-        )
+        make.put(make.made((3, 3), "int"), Piece((3, 3), (32,), at(var(0), var(1)), Acc(0), (Reduction("sum", term),)))
     )
     case = drawn(make, 0)
     assert template(case, 0, REFERENCE).kind == "product"

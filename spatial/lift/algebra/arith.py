@@ -82,7 +82,7 @@ def add(a: Node, b: Node) -> Node:
     """`a + b`; a sum that starts from zero is the sum."""
     for zero, total in ((a, b), (b, a)):
         if constant(zero) == 0 and isinstance(total, Fold) and total.op == "sum" and total.init is None:
-            return total
+            return to_float(total) if zero.kind == "float" else total
     return combine(a, b) if _numbers(a, b) else _floats("add", a, b, lambda x, y: x + y)
 
 

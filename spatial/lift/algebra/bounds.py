@@ -40,13 +40,22 @@ _CHOSEN = 2
 """Selections, maxima and minima of one sum of which both sides are looked at."""
 
 _LOOKED = 64
-"""How often both sides are looked at for one question: a side may hold more of them, and so on."""
+"""How often both sides are looked at for one integer: a side may hold more of them, and so on."""
+
+_LOOKED_UNDER_GUARDS = 4 * _LOOKED
+"""How often for all integers together that guards are taken from."""
+
+
+_TOGETHER = 24
+"""What guards say that is taken from an integer two and three at a time: the innermost."""
 
 
 class Memo(dict[object, Bounds]):
     """The bounds found for one question, and how often both sides of a choice may still be looked at."""
 
-    looks = _LOOKED
+    def __init__(self, looks: int = _LOOKED) -> None:
+        super().__init__()
+        self.looks = looks
 
 
 def add_bounds(a: Bounds, b: Bounds) -> Bounds:
@@ -278,22 +287,24 @@ def _proved(condition: Node, holds: bool, memo: Memo) -> list[Node]:
 
 def at_least_zero(node: Node, guards: Iterable[Node] = ()) -> bool:
     """Whether the integer is proved to be at least 0 where the guards hold."""
-    if _shown(node, ()):
+    if _shown(node, (), Memo()):
         return True
     forms = guard_forms(guards)
-    return bool(forms) and _follows(node, forms, _CHOSEN)
+    return bool(forms) and _follows(node, forms, _CHOSEN, Memo(_LOOKED_UNDER_GUARDS))
 
 
-def _follows(node: Node, forms: Sequence[Node], looks: int) -> bool:
+def _follows(node: Node, forms: Sequence[Node], looks: int, memo: Memo) -> bool:
     """Whether the integer is at least 0 where all `forms` are; `looks`: least and greatest ones still looked into."""
-    if any(_shown(node, chosen) for n in (1, 2, 3) for chosen in combinations(forms, n)):
+    if any(_shown(node, (form,), memo) for form in forms):
+        return True
+    if any(_shown(node, chosen, memo) for n in (2, 3) for chosen in combinations(forms[-_TOGETHER:], n)):
         return True
     for atom, c in parts(node)[1] if looks else ():
         match atom:
             case Op(fn="min" | "max", args=(a, b)):
                 rest = combine(node, atom, -c)
                 values = (combine(rest, side, c) for side in (a, b))
-                sides = (_shown(value, ()) or _follows(value, forms, looks - 1) for value in values)
+                sides = (_shown(value, (), memo) or _follows(value, forms, looks - 1, memo) for value in values)
                 # It is one of the two, and at least both where it is the greater.
                 return all(sides) if (atom.fn == "min") == (c > 0) else any(sides)
             case _:
@@ -301,12 +312,12 @@ def _follows(node: Node, forms: Sequence[Node], looks: int) -> bool:
     return False
 
 
-def _shown(node: Node, forms: Sequence[Node]) -> bool:
+def _shown(node: Node, forms: Sequence[Node], memo: Memo) -> bool:
     """Whether the integer stays at least 0 when positive multiples of all `forms` are taken from it."""
     if not forms:
-        low = bounds(node)[0]
+        low = _bounds(node, memo)[0]
         return low is not None and low >= 0
-    return any(_shown(combine(node, forms[0], -c), forms[1:]) for c in _multiples(node, forms[0]))
+    return any(_shown(combine(node, forms[0], -c), forms[1:], memo) for c in _multiples(node, forms[0]))
 
 
 def _multiples(node: Node, form: Node) -> list[int]:

@@ -43,7 +43,7 @@ def close_scalars(c: Closing, reads: Mapping[Get, Node]) -> None:
         assert isinstance(k.exit, Node)
         k.exit = change.node(k.exit)
     find_running(c)
-    begun = _begin(open_, c.v) if c.runs else set[int]()
+    begun = _begin(open_, c) if c.runs else set[int]()
     paired: set[int] = set()
     terms: dict[int, Term] = {}
     relative: dict[int, Rescaled] = {}
@@ -99,8 +99,10 @@ def _take_running(c: Closing, users: Sequence[Carry], terms: dict[int, Term]) ->
             k.exit = running.node(k.exit)
 
 
-def _begin(open_: Sequence[Carry], v: Sym) -> set[int]:
-    """Variables that the first iteration sets whatever they were: they might as well start as what leads there too."""
+def _begin(open_: Sequence[Carry], c: Closing) -> set[int]:
+    """Variables that the first iteration sets whatever they were, and nothing else in it reads: they might as well
+    start as what leads there too."""
+    v = c.v
     done: set[int] = set()
     begun: dict[int, tuple[Node, Node]] = {}
     for k in open_:
@@ -108,6 +110,8 @@ def _begin(open_: Sequence[Carry], v: Sym) -> set[int]:
         if found is not None and k.start not in found[0].free:
             begun[id(k)] = found
     first = Substitution({v: ZERO})
+    read = _read_by_others(c, {k.start for k in open_ if id(k) in begun}, first) if begun else frozenset[Symbol]()
+    begun = {n: parted for k in open_ if (parted := begun.get(n := id(k))) is not None and k.start not in read}
     matched = {n: match(rest, k.start) for k in open_ if (n := id(k)) in begun for rest in (begun[n][1],)
                if isinstance(k.start, Sym)}  # fmt: skip
     bests = [(replace(k, exit=begun[n][1]), term) for k in open_ if (term := matched.get(n := id(k))) is not None]
@@ -129,6 +133,21 @@ def _begin(open_: Sequence[Carry], v: Sym) -> set[int]:
             k.entry, k.exit = first.node(value), rest
             done.add(id(k))
     return done
+
+
+def _read_by_others(c: Closing, starts: Set[Symbol], first: Substitution) -> frozenset[Symbol]:
+    """Those of `starts` that something other than the variable itself is computed from in the first iteration."""
+    found = frozenset[Symbol]()
+    for k in c.carries:
+        others = starts - {k.start}
+        match k.exit:
+            case Node() if k.exit.free & others:
+                found |= first.node(k.exit).free & others
+            case Seq(tensor) if tensor.free & others:
+                found |= first.tensor(tensor).free & others
+            case _:
+                pass
+    return found
 
 
 def _first(exit: Node, v: Sym) -> tuple[Node, Node] | None:

@@ -45,9 +45,14 @@ class Term:
     sure: bool = True
 
 
+Attempt = Callable[[Node, Node], Term | None]
+"""Tells the term by which an exit is made of a start."""
+
+
 def match(exit: Node, start: Node) -> Term | None:
     """The term of a reduction, or None; `start` does not occur in it."""
-    for attempt in (_sum, _product, _extreme):
+    matcher = _Matcher()
+    for attempt in (matcher.sum, matcher.product, matcher.extreme):
         found = attempt(exit, start)
         if found is not None and not occurs(start, found.value) and not any(occurs(start, g) for g in found.guards):
             return found
@@ -93,123 +98,12 @@ def conjuncts(guards: Iterable[Node]) -> frozenset[Node]:
     return frozenset(found)
 
 
-def _sum(exit: Node, start: Node) -> Term | None:
-    parted = branch(exit)
-    if parted is not None:
-        return _guarded(parted, start, _sum) or _after(exit, parted, start, _sum) or _either(parted, start, _sum)
-    if exit.kind == "int":
-        for atom, c in parts(exit)[1]:
-            if c == 1 and occurs(start, atom):
-                before = Term("sum", ZERO) if atom is start else _sum(atom, start) if branch(atom) else None
-                return Term("sum", combine(combine(exit, atom, -1), _unguarded(before))) if before else None
-        return None
-    value = _peel(exit, start)
-    return Term("sum", value) if value is not None else None
-
-
-def _peel(node: Node, start: Node) -> Node | None:
-    """`g` with node = start + g, for floats."""
-    match node:
-        case Op(fn="add", args=(a, b)):
-            for one, other in ((a, b), (b, a)):
-                if one is start:
-                    return other
-                if start.free <= one.free:
-                    inner = _peel(one, start)
-                    return arith.add(inner, other) if inner is not None else None
-        case Op(fn="sub", args=(a, b)):
-            if a is start:
-                return negative(b)
-            inner = _peel(a, start)
-            return arith.sub(inner, b) if inner is not None else None
-        case Op(fn="select"):
-            chosen = _sum(node, start)
-            return _unguarded(chosen) if chosen is not None else None
-        case _:
-            pass
-    return None
-
-
 def negative(a: Node) -> Node:
     """`-a`, as what is subtracted adds."""
     return raw_op("neg", (a,), a.kind)
 
 
-def _product(exit: Node, start: Node) -> Term | None:
-    parted = branch(exit)
-    if parted is not None:
-        return (
-            _guarded(parted, start, _product)
-            or _after(exit, parted, start, _product)
-            or _either(parted, start, _product)
-        )
-    match exit:
-        case Lin(const=0, terms=((atom, factor),)) if atom is start:
-            return Term("product", integer(factor))
-        case Op(fn="mul", args=(a, b)):
-            for one, other in ((a, b), (b, a)):
-                if one is start:
-                    return Term("product", other)
-                if start.free <= one.free:
-                    inner = _product(one, start)
-                    return Term("product", arith.mul(_unguarded(inner), other)) if inner else None
-        case _:
-            pass
-    return None
-
-
-def _guarded(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
-    c, a, b = parted
-    for guard, changed, kept in ((c, a, b), (arith.negate(c), b, a)):
-        if kept is start:
-            found = inner(changed, start)
-            if found is not None:
-                return replace(found, guards=(guard, *found.guards))
-    return None
-
-
-def _after(
-    exit: Node, parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]
-) -> Term | None:
-    """One part after another: what a branch leaves alone is what an earlier branch left."""
-    for kept in parted[:0:-1]:
-        if kept is start or not occurs(start, kept):
-            continue
-        first, later = inner(kept, start), inner(exit, kept)
-        if first is None or later is None or first.op != later.op or not (first.sure and later.sure):
-            continue
-        if any(occurs(start, n) for n in (later.value, *later.guards)):
-            continue
-        if first.op == "sum":
-            return Term("sum", arith.add(_unguarded(first), _unguarded(later)))
-        if first.op == "product":
-            return Term("product", arith.mul(_unguarded(first), _unguarded(later)))
-        one, other = _all(first.guards), _all(later.guards)
-        both = arith.select(
-            arith.both(one, other),
-            arith.extreme(first.op, first.value, later.value),
-            arith.select(one, first.value, later.value),
-        )
-        return Term(first.op, both, tuple(g for g in (arith.either(one, other),) if g is not TRUE))
-    return None
-
-
 _NEUTRAL = {"sum": ZERO, "product": ONE}
-
-
-def _either(parted: tuple[Node, Node, Node], start: Node, inner: Callable[[Node, Node], Term | None]) -> Term | None:
-    """Both branches have a part of their own: one part, which the condition chooses."""
-    condition, a, b = parted
-    one, other = inner(a, start), inner(b, start)
-    if one is None or other is None or one.op != other.op:
-        return None
-    if one.value is other.value:
-        taken = arith.both(condition, _all(one.guards))
-        otherwise = arith.both(arith.negate(condition), _all(other.guards))
-        return Term(one.op, one.value, (arith.either(taken, otherwise),))
-    if one.op not in _NEUTRAL and (one.guards or other.guards):
-        return None  # a part that is not there is the neutral one, which a maximum has none of
-    return Term(one.op, arith.select(condition, _unguarded(one), _unguarded(other)))
 
 
 def _all(guards: Iterable[Node]) -> Node:
@@ -228,54 +122,192 @@ def _unguarded(term: Term) -> Node:
     return arith.select(_all(term.guards), term.value, other)
 
 
-def _extreme(exit: Node, start: Node) -> Term | None:
-    match exit:
-        case Op(fn=("max" | "min") as fn, args=(a, b)):
-            for one, other in ((a, b), (b, a)):
-                if one is start:
-                    return Term(fn, other)
-                if start.free <= one.free:
-                    inner = _extreme(one, start)
-                    if inner is not None and inner.op == fn and inner.test is None and inner.sure:
-                        both = arith.extreme(fn, inner.value, other)
-                        return Term(fn, arith.select(_all(inner.guards), both, other))
+class _Matcher:
+    """Finds the term of one exit. Branches ask for the same terms again and again: each is found once."""
+
+    def __init__(self) -> None:
+        self.seen: dict[tuple[str, Node, Node], Term | None] = {}
+
+    def once(self, name: str, attempt: Attempt, exit: Node, start: Node) -> Term | None:
+        """What an attempt finds, or found."""
+        key = name, exit, start
+        if key not in self.seen:
+            self.seen[key] = attempt(exit, start)
+        return self.seen[key]
+
+    def sum(self, exit: Node, start: Node) -> Term | None:
+        """`start` plus a term."""
+        return self.once("sum", self._sum, exit, start)
+
+    def product(self, exit: Node, start: Node) -> Term | None:
+        """`start` times a term."""
+        return self.once("product", self._product, exit, start)
+
+    def extreme(self, exit: Node, start: Node) -> Term | None:
+        """The greatest, or the least, of `start` and a term."""
+        return self.once("extreme", self._extreme, exit, start)
+
+    def called(self, exit: Node, start: Node) -> Term | None:
+        """A maximum or minimum that is no comparison: both branches' parts may then be one."""
+        found = self.extreme(exit, start)
+        return found if found is not None and found.test is None and found.sure else None
+
+    def _sum(self, exit: Node, start: Node) -> Term | None:
+        parted = branch(exit)
+        if parted is not None:
+            return self.chosen(exit, parted, start, self.sum)
+        if exit.kind == "int":
+            for atom, c in parts(exit)[1]:
+                if c == 1 and occurs(start, atom):
+                    before = Term("sum", ZERO) if atom is start else self.sum(atom, start) if branch(atom) else None
+                    return Term("sum", combine(combine(exit, atom, -1), _unguarded(before))) if before else None
             return None
-        case Fold(op=("max" | "min") as op, arg=None, init=first) if first is start:
-            terms = fold(op, exit.vars, exit.guards, exit.value, exit.order, exit.origin)
-            return Term(op, terms, sure=False)
-        case _:
-            pass
-    parted = branch(exit)
-    if parted is None:
+        value = self.peel(exit, start)
+        return Term("sum", value) if value is not None else None
+
+    def peel(self, node: Node, start: Node) -> Node | None:
+        """`g` with node = start + g, for floats."""
+        match node:
+            case Op(fn="add", args=(a, b)):
+                for one, other in ((a, b), (b, a)):
+                    if one is start:
+                        return other
+                    if start.free <= one.free:
+                        inner = self.peel(one, start)
+                        return arith.add(inner, other) if inner is not None else None
+            case Op(fn="sub", args=(a, b)):
+                if a is start:
+                    return negative(b)
+                inner = self.peel(a, start)
+                return arith.sub(inner, b) if inner is not None else None
+            case Op(fn="select"):
+                chosen = self.sum(node, start)
+                return _unguarded(chosen) if chosen is not None else None
+            case _:
+                pass
         return None
-    c, a, b = parted
-    chosen = _either(parted, start, _called) if start not in (a, b) else None
-    chosen = chosen or _after(exit, parted, start, _extreme)
-    if chosen is not None:
-        return chosen
-    for condition, taken, kept in ((c, a, b), (arith.negate(c), b, a)):
-        if kept is start:
-            order = compares(condition, start, taken)
-            if order is not None:
-                return Term("max" if order > 0 else "min", taken, (), condition, abs(order) == 2)
-            match condition:
-                case Op(fn="and", args=(x, y)):
-                    for guard, test in ((x, y), (y, x)):
-                        order = compares(test, start, taken)
-                        if order is not None and not occurs(start, guard):
-                            return Term("max" if order > 0 else "min", taken, (guard,), condition, abs(order) == 2)
-                case _:
-                    pass
-            found = _extreme(taken, start)
-            if found is not None:
-                return replace(found, guards=(condition, *found.guards))
-    return None
 
+    def _product(self, exit: Node, start: Node) -> Term | None:
+        parted = branch(exit)
+        if parted is not None:
+            return self.chosen(exit, parted, start, self.product)
+        match exit:
+            case Lin(const=0, terms=((atom, factor),)) if atom is start:
+                return Term("product", integer(factor))
+            case Op(fn="mul", args=(a, b)):
+                for one, other in ((a, b), (b, a)):
+                    if one is start:
+                        return Term("product", other)
+                    if start.free <= one.free:
+                        inner = self.product(one, start)
+                        return Term("product", arith.mul(_unguarded(inner), other)) if inner else None
+            case _:
+                pass
+        return None
 
-def _called(exit: Node, start: Node) -> Term | None:
-    """A maximum or minimum that is no comparison: both branches' parts may then be one."""
-    found = _extreme(exit, start)
-    return found if found is not None and found.test is None and found.sure else None
+    # -- branches
+
+    def chosen(self, exit: Node, parted: tuple[Node, Node, Node], start: Node, inner: Attempt) -> Term | None:
+        """The term of a branch, by what either side leaves."""
+        return (
+            self.guarded(parted, start, inner)
+            or self.after(exit, parted, start, inner)
+            or self.either(parted, start, inner)
+        )
+
+    def guarded(self, parted: tuple[Node, Node, Node], start: Node, inner: Attempt) -> Term | None:
+        """One side leaves the carried value alone."""
+        c, a, b = parted
+        for guard, changed, kept in ((c, a, b), (arith.negate(c), b, a)):
+            if kept is start:
+                found = inner(changed, start)
+                if found is not None:
+                    return replace(found, guards=(guard, *found.guards))
+        return None
+
+    def after(self, exit: Node, parted: tuple[Node, Node, Node], start: Node, inner: Attempt) -> Term | None:
+        """One part after another: what a branch leaves alone is what an earlier branch left."""
+        for kept in parted[:0:-1]:
+            if kept is start or not occurs(start, kept):
+                continue
+            first, later = inner(kept, start), inner(exit, kept)
+            if first is None or later is None or first.op != later.op or not (first.sure and later.sure):
+                continue
+            if any(occurs(start, n) for n in (later.value, *later.guards)):
+                continue
+            if first.op == "sum":
+                return Term("sum", arith.add(_unguarded(first), _unguarded(later)))
+            if first.op == "product":
+                return Term("product", arith.mul(_unguarded(first), _unguarded(later)))
+            one, other = _all(first.guards), _all(later.guards)
+            both = arith.select(
+                arith.both(one, other),
+                arith.extreme(first.op, first.value, later.value),
+                arith.select(one, first.value, later.value),
+            )
+            return Term(first.op, both, tuple(g for g in (arith.either(one, other),) if g is not TRUE))
+        return None
+
+    def either(self, parted: tuple[Node, Node, Node], start: Node, inner: Attempt) -> Term | None:
+        """Both branches have a part of their own: one part, which the condition chooses."""
+        condition, a, b = parted
+        one, other = inner(a, start), inner(b, start)
+        if one is None or other is None or one.op != other.op:
+            return None
+        if one.value is other.value:
+            taken = arith.both(condition, _all(one.guards))
+            otherwise = arith.both(arith.negate(condition), _all(other.guards))
+            return Term(one.op, one.value, (arith.either(taken, otherwise),))
+        if one.op not in _NEUTRAL and (one.guards or other.guards):
+            return None  # a part that is not there is the neutral one, which a maximum has none of
+        return Term(one.op, arith.select(condition, _unguarded(one), _unguarded(other)))
+
+    # -- maxima and minima
+
+    def _extreme(self, exit: Node, start: Node) -> Term | None:
+        match exit:
+            case Op(fn=("max" | "min") as fn, args=(a, b)):
+                for one, other in ((a, b), (b, a)):
+                    if one is start:
+                        return Term(fn, other)
+                    if start.free <= one.free:
+                        inner = self.extreme(one, start)
+                        if inner is not None and inner.op == fn and inner.test is None and inner.sure:
+                            both = arith.extreme(fn, inner.value, other)
+                            return Term(fn, arith.select(_all(inner.guards), both, other))
+                return None
+            case Fold(op=("max" | "min") as op, arg=None, init=first) if first is start:
+                terms = fold(op, exit.vars, exit.guards, exit.value, exit.order, exit.origin)
+                return Term(op, terms, sure=False)
+            case _:
+                pass
+        parted = branch(exit)
+        return self.compared(exit, parted, start) if parted is not None else None
+
+    def compared(self, exit: Node, parted: tuple[Node, Node, Node], start: Node) -> Term | None:
+        """A branch taken where what it takes is greater, or less, or under a condition of its own."""
+        c, a, b = parted
+        chosen = self.either(parted, start, self.called) if start not in (a, b) else None
+        chosen = chosen or self.after(exit, parted, start, self.extreme)
+        if chosen is not None:
+            return chosen
+        for condition, taken, kept in ((c, a, b), (arith.negate(c), b, a)):
+            if kept is start:
+                order = compares(condition, start, taken)
+                if order is not None:
+                    return Term("max" if order > 0 else "min", taken, (), condition, abs(order) == 2)
+                match condition:
+                    case Op(fn="and", args=(x, y)):
+                        for guard, test in ((x, y), (y, x)):
+                            order = compares(test, start, taken)
+                            if order is not None and not occurs(start, guard):
+                                return Term("max" if order > 0 else "min", taken, (guard,), condition, abs(order) == 2)
+                    case _:
+                        pass
+                found = self.extreme(taken, start)
+                if found is not None:
+                    return replace(found, guards=(condition, *found.guards))
+        return None
 
 
 def compares(condition: Node, start: Node, value: Node) -> int | None:

@@ -1,11 +1,33 @@
-"""Which variables a body of statements may change, told from its text and that of the functions it calls."""
+"""Which variables a body of statements may change, told from its text and that of the functions it calls.
+
+What stands in the text is resolved where it stands; what a function assigns and has not bound is Main's, whatever its
+caller calls by that name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from spatial.logos import syntax
+
+Variable = tuple[str, bool]
+"""A name, and whether it is Main's: a function that is called assigns it."""
+
+
+@dataclass(eq=False)
+class _Effects:
+    """What a function does to variables that it has not bound: its parameters, and Main's."""
+
+    assigned: dict[Variable, None] = field(default_factory=dict[Variable, None])
+    lengthened: dict[Variable, None] = field(default_factory=dict[Variable, None])
+    read: dict[str, None] = field(default_factory=dict[str, None])
+    """Names of Main's."""
+
+    @property
+    def count(self) -> int:
+        """How many there are of all."""
+        return len(self.assigned) + len(self.lengthened) + len(self.read)
 
 
 @dataclass(eq=False)
@@ -13,30 +35,33 @@ class Changes:
     """What each statement of a program may change, told once: loops ask for their bodies again and again."""
 
     program: syntax.Program
-    assigned: dict[int, tuple[syntax.Stmt, list[str]]] = field(default_factory=dict[int, tuple[syntax.Stmt, list[str]]])
+    known_assigned: dict[int, tuple[syntax.Stmt, list[Variable]]] = field(
+        default_factory=dict[int, tuple[syntax.Stmt, list[Variable]]]
+    )
     """By identity; the statement is kept, so that no other takes its place."""
-    pushed: dict[int, tuple[syntax.Stmt, set[str]]] = field(default_factory=dict[int, tuple[syntax.Stmt, set[str]]])
+    known_lengthened: dict[int, tuple[syntax.Stmt, list[Variable]]] = field(
+        default_factory=dict[int, tuple[syntax.Stmt, list[Variable]]]
+    )
+    functions: dict[str, _Effects] = field(default_factory=dict[str, _Effects])
+    """Of each function that was asked for: calls of calls are told once."""
 
-    functions: dict[tuple[str, bool], list[str]] = field(default_factory=dict[tuple[str, bool], list[str]])
-    """What the body of each function assigns, or (True) lengthens: calls of calls are told once."""
+    # -- of bodies
 
-    def assigned_names(self, body: Sequence[syntax.Stmt]) -> list[str]:
-        """Names that the body, and the functions it calls, may assign or change in place; in the order of the text."""
-        found: dict[str, None] = {}
-        for s in body:
-            if id(s) not in self.assigned:
-                self.assigned[id(s)] = s, self._assigned((s,))
-            found.update(dict.fromkeys(self.assigned[id(s)][1]))
-        return list(found)
+    def assigned(self, body: Iterable[syntax.Stmt]) -> list[Variable]:
+        """What the body, and the functions it calls, may assign or change in place; in the order of the text."""
+        return _of_all(body, self.known_assigned, self._assigned_by)
 
-    def pushed_names(self, body: Sequence[syntax.Stmt]) -> set[str]:
-        """Names of sequences that the body, or a function it calls, may lengthen."""
-        found: set[str] = set()
-        for s in body:
-            if id(s) not in self.pushed:
-                self.pushed[id(s)] = s, set(self._pushed((s,)))
-            found |= self.pushed[id(s)][1]
-        return found
+    def lengthened(self, body: Iterable[syntax.Stmt]) -> list[Variable]:
+        """The sequences that the body, or a function it calls, may lengthen or shorten."""
+        return _of_all(body, self.known_lengthened, self._lengthened_by)
+
+    def assigned_names(self, body: Iterable[syntax.Stmt]) -> list[str]:
+        """The names of what the body may assign or change in place."""
+        return _names(self.assigned(body))
+
+    def lengthened_names(self, body: Iterable[syntax.Stmt]) -> list[str]:
+        """The names of sequences that the body may lengthen or shorten."""
+        return _names(self.lengthened(body))
 
     def pushes(self, body: Sequence[syntax.Stmt], name: str) -> int:
         """How many items each run of the body appends to a sequence, where its own statements tell; else 0."""
@@ -44,76 +69,125 @@ class Changes:
             s for s in body if isinstance(s, syntax.Push) and isinstance(s.place, syntax.Name) and s.place.name == name
         ]
         rest = [s for s in body if not any(s is o for o in own)]
-        return 0 if name in self.pushed_names(rest) else len(own)
+        return 0 if name in self.lengthened_names(rest) else len(own)
 
-    def _assigned(self, body: Sequence[syntax.Stmt]) -> list[str]:
-        found: dict[str, None] = {}
-        for s in syntax.statements(tuple(body)):
-            match s:
-                case syntax.Set(name):
-                    found[name] = None
-                case syntax.SetItem(place):
-                    found[syntax.root_name(place) or ""] = None
-                case syntax.Push(_, place) | syntax.Pop(place):
-                    found[syntax.root_name(place) or ""] = None
-                case _:
-                    pass
-            for call in _calls(s):
-                found.update(dict.fromkeys(self._changed_by(call)))
-        return list(found)
+    # -- of expressions
 
-    def _changed_by(self, call: syntax.Call) -> list[str]:
-        """What a call assigns of its caller's variables, and of Main's."""
+    def assigned_in(self, *expressions: syntax.Expr) -> list[str]:
+        """Names of what the calls in expressions may assign or change in place."""
+        return _names([v for e in expressions for call in _calls(e) for v in self._assigned_by_call(call)])
+
+    def read_in(self, expression: syntax.Expr) -> set[str]:
+        """Names of Main's variables that the calls in an expression may read."""
+        return {name for call in _calls(expression) for name in self._called(call)[1].read}
+
+    # -- of single statements and calls, what stands inside statements aside
+
+    def _assigned_by(self, s: syntax.Stmt) -> Iterator[Variable]:
+        match s:
+            case syntax.Set(name):
+                yield name, False
+            case syntax.SetItem(place) | syntax.Push(_, place) | syntax.Pop(place):
+                yield syntax.root_name(place) or "", False
+            case _:
+                pass
+        for e in syntax.expressions(s):
+            for call in _calls(e):
+                yield from self._assigned_by_call(call)
+
+    def _lengthened_by(self, s: syntax.Stmt) -> Iterator[Variable]:
+        if isinstance(s, syntax.Push | syntax.Pop):
+            yield syntax.root_name(s.place) or "", False
+        for e in syntax.expressions(s):
+            for call in _calls(e):
+                function, told = self._called(call)
+                yield from _beyond(function, call, told.lengthened, mutable=False)
+
+    def _assigned_by_call(self, call: syntax.Call) -> Iterator[Variable]:
+        function, told = self._called(call)
+        return _beyond(function, call, told.assigned, mutable=True)
+
+    # -- of functions
+
+    def _called(self, call: syntax.Call) -> tuple[syntax.Function | None, _Effects]:
+        """The function of the program that is called, if it is one, and what it does. Functions that call each other in
+        a circle are told again until nothing is added."""
         function = self.program.function(call.function)
         if not isinstance(function, syntax.Function):
-            return []
-        inner = self._of(function, False)
-        own = {p.name for p in function.params} | _bound(function.body)
-        changed = [name for name in inner if name not in own]
-        for p, a in zip(function.params, call.args, strict=False):
-            if p.mutable and p.name in inner:
-                changed.append(syntax.root_name(a) or "")
-        return changed
-
-    def _pushed(self, body: Sequence[syntax.Stmt]) -> list[str]:
-        found: dict[str, None] = {}
-        for s in syntax.statements(tuple(body)):
-            if isinstance(s, syntax.Push | syntax.Pop):
-                found[syntax.root_name(s.place) or ""] = None
-            for call in _calls(s):
-                function = self.program.function(call.function)
-                if not isinstance(function, syntax.Function):
-                    continue
-                inner = self._of(function, True)
-                own = {p.name for p in function.params}
-                found.update((name, None) for name in inner if name not in own)
-                found.update((root, None) for p, a in zip(function.params, call.args, strict=False)
-                             if p.name in inner and (root := syntax.root_name(a)))  # fmt: skip
-        return list(found)
-
-    def _of(self, function: syntax.Function, lengthened: bool) -> list[str]:
-        """What a function changes. Those that call each other in a circle are told again until nothing is added."""
-        key = function.name, lengthened
-        if key not in self.functions:
-            circle = _reached(self.program, function, {name for name, kind in self.functions if kind == lengthened})
-            told = self._pushed if lengthened else self._assigned
-            for f in circle:
-                self.functions.setdefault((f.name, lengthened), [])
+            return None, _Effects()
+        if function.name not in self.functions:
+            circle = _reached(self.program, function, self.functions.keys())
+            self.functions.update((f.name, _Effects()) for f in circle)
             more = True
             while more:
-                more = False
+                before = sum(self.functions[f.name].count for f in circle)
                 for f in circle:
-                    found = told(f.body)
-                    more = more or len(found) > len(self.functions[f.name, lengthened])
-                    self.functions[f.name, lengthened] = found
-        return self.functions[key]
+                    self._tell(f, self.functions[f.name])
+                more = sum(self.functions[f.name].count for f in circle) > before
+        return function, self.functions[function.name]
+
+    def _tell(self, function: syntax.Function, told: _Effects) -> None:
+        """Adds what a function does, as far as is known what those that it calls do."""
+        params = {p.name for p in function.params}
+        for s, bound in _scoped(function.body):
+            for by, to in ((self._assigned_by, told.assigned), (self._lengthened_by, told.lengthened)):
+                to.update(((name, top or name not in params), None) for name, top in by(s) if top or name not in bound)
+            for e in syntax.expressions(s):
+                names = [n.name for n in syntax.walk(e) if isinstance(n, syntax.Name)]
+                told.read.update((name, None) for name in names if name not in bound and name not in params)
+                told.read.update(dict.fromkeys(self.read_in(e)))
+
+
+def _of_all(
+    body: Iterable[syntax.Stmt],
+    known: dict[int, tuple[syntax.Stmt, list[Variable]]],
+    by: Callable[[syntax.Stmt], Iterator[Variable]],
+) -> list[Variable]:
+    found: dict[Variable, None] = {}
+    for s in body:
+        if id(s) not in known:
+            known[id(s)] = s, list(dict.fromkeys(v for inner in syntax.statements((s,)) for v in by(inner)))
+        found.update(dict.fromkeys(known[id(s)][1]))
+    return list(found)
+
+
+def _names(variables: Sequence[Variable]) -> list[str]:
+    return list(dict.fromkeys(name for name, _ in variables))
+
+
+def _beyond(
+    function: syntax.Function | None, call: syntax.Call, inside: Iterable[Variable], mutable: bool
+) -> Iterator[Variable]:
+    """What a call does to variables of its caller, passed to it (`mutable`: to be changed), and to Main's."""
+    if function is None:
+        return
+    yield from (v for v in inside if v[1])
+    for p, a in zip(function.params, call.args, strict=False):
+        if (p.name, False) in inside and (p.mutable or not mutable):
+            yield syntax.root_name(a) or "", False
+
+
+def _scoped(body: Sequence[syntax.Stmt]) -> Iterator[tuple[syntax.Stmt, Set[str]]]:
+    """Every statement of a body with the names that are bound where it stands, by the body or around it."""
+    pending = [(iter(body), set[str]())]
+    while pending:
+        statements, bound = pending[-1]
+        s = next(statements, None)
+        if s is None:
+            pending.pop()
+            continue
+        yield s, bound
+        if isinstance(s, syntax.Let):
+            bound.add(s.name)
+        own = {s.var} if isinstance(s, syntax.RepeatRange | syntax.RepeatIn) else set[str]()
+        pending += [(iter(inner), bound | own) for inner in reversed(syntax.bodies(s))]
 
 
 def _reached(program: syntax.Program, function: syntax.Function, known: Set[str]) -> list[syntax.Function]:
     """The functions that calls of one lead to, itself too, callees before callers; those `known` are left out."""
     found: dict[str, syntax.Function] = {}
     entered = {function.name, *known}
-    pending = [(function, _called(program, function))]
+    pending = [(function, _callees(program, function))]
     while pending:
         at, callees = pending[-1]
         callee = next((c for c in callees if c.name not in entered), None)
@@ -122,24 +196,18 @@ def _reached(program: syntax.Program, function: syntax.Function, known: Set[str]
             pending.pop()
         else:
             entered.add(callee.name)
-            pending.append((callee, _called(program, callee)))
+            pending.append((callee, _callees(program, callee)))
     return list(found.values())
 
 
-def _called(program: syntax.Program, function: syntax.Function) -> Iterator[syntax.Function]:
+def _callees(program: syntax.Program, function: syntax.Function) -> Iterator[syntax.Function]:
     for s in syntax.statements(function.body):
-        for call in _calls(s):
-            callee = program.function(call.function)
-            if isinstance(callee, syntax.Function):
-                yield callee
+        for e in syntax.expressions(s):
+            for call in _calls(e):
+                callee = program.function(call.function)
+                if isinstance(callee, syntax.Function):
+                    yield callee
 
 
-def _calls(s: syntax.Stmt) -> Iterator[syntax.Call]:
-    for e in syntax.expressions(s):
-        for node in syntax.walk(e):
-            if isinstance(node, syntax.Call):
-                yield node
-
-
-def _bound(body: Sequence[syntax.Stmt]) -> set[str]:
-    return {s.name for s in body if isinstance(s, syntax.Let)}
+def _calls(e: syntax.Expr) -> Iterator[syntax.Call]:
+    return (node for node in syntax.walk(e) if isinstance(node, syntax.Call))

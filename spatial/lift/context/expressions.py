@@ -206,6 +206,11 @@ class Evaluator:
             if isinstance(left, Const) and bool(left.value) == (expr.op == "or"):
                 return left
             # The right side is reached only where the left does not decide.
+            if changed := self.m.changes.assigned_in(expr.right):
+                raise NotLifted(
+                    f'the right side of "{expr.op}" changes "{changed[0]}", and is reached in some cases only',
+                    "call it in a statement before, or write one If within another",
+                )
             self.m.guards.append(left if expr.op == "and" else arith.negate(left))
             try:
                 right = self.condition(expr.right, scope)

@@ -12,7 +12,7 @@ from typing import Protocol
 from spatial.lift.algebra.values import Node, combine, int_constant, integer
 from spatial.lift.context.expressions import Evaluator
 from spatial.lift.context.machine import Machine
-from spatial.lift.context.state import Cell, NotLifted, Scope, Seq, Value
+from spatial.lift.context.state import Cell, Nothing, NotLifted, Scope, Seq, Text, Value
 from spatial.logos import syntax
 from spatial.logos.syntax import Span
 
@@ -105,17 +105,27 @@ def take_steps(ex: Runner, loop: Loop, scope: Scope, steps: int) -> None:
 
 
 def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:
-    """The variables bound outside the loop that its body may assign, in a fixed order."""
-    cells: dict[Cell, None] = {}
-    for name in ex.m.changes.assigned_names(loop.body):
-        if not name or name == loop.name:
-            continue
-        cell = scope.find(name) or ex.m.globals.find(name)
-        if cell is None and (name in ex.m.facts.tables):
-            cell = ex.m.lookup(name, scope, loop.span)
-        if cell is not None:
-            cells[cell] = None
-    return list(cells)
+    """The variables bound outside the loop that its body may assign, in a fixed order; no two have one name."""
+    outside = [v for v in ex.m.changes.assigned(loop.body) if v != (loop.name, False)]
+    cells = ex.m.cells(outside, scope, loop.span)
+    kept = next((c for c in cells if isinstance(c.value, Text | Nothing)), None)
+    if kept is not None:
+        what = "a text" if isinstance(kept.value, Text) else "no value"
+        raise NotLifted(
+            f'"{kept.name}" holds {what} before this loop, and the loop changes it',
+            "loops hand on numbers and sequences: show the parts of a text where they are known",
+            loop.span,
+            binder=kept.name,
+        )
+    twice = next((a.name for n, a in enumerate(cells) if any(a.name == b.name for b in cells[:n])), None)
+    if twice is not None:
+        raise NotLifted(
+            f'the loop changes two variables called "{twice}", one of them Main\'s, by a function it calls',
+            "give one of them another name",
+            loop.span,
+            binder=twice,
+        )
+    return cells
 
 
 def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str = "") -> dict[str, int]:
@@ -192,7 +202,7 @@ def _moved(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, loc
         match s:
             case syntax.Set(n, value) if n == name:
                 amount = _amount(ex, value, name, scope, local)
-            case syntax.If(branches, otherwise):
+            case syntax.If(branches, otherwise) if name not in ex.m.changes.assigned_in(*syntax.expressions(s)):
                 sides = {_moved(ex, side, name, scope, local) for side in (*(b for _, b in branches), otherwise)}
                 amount = sides.pop() if len(sides) == 1 else None
             case _ if name in ex.m.changes.assigned_names((s,)):
@@ -214,6 +224,8 @@ def _amount(ex: Runner, value: syntax.Expr, name: str, scope: Scope, local: set[
         case _:
             return None
     if any(isinstance(n, syntax.Name) and n.name in local for n in syntax.walk(step)):
+        return None
+    if ex.m.changes.assigned_in(step) or not local.isdisjoint(ex.m.changes.read_in(step)):
         return None
     amount = ex.eval.number(step, scope)
     known = int_constant(amount)

@@ -6,7 +6,7 @@ Holds no rule of the language; `expressions` and `execute` drive it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -29,7 +29,7 @@ from spatial.lift.algebra.values import (
 )
 from spatial.lift.algebra.walk import below
 from spatial.lift.context.accesses import Access, out_of_range, said
-from spatial.lift.context.changes import Changes
+from spatial.lift.context.changes import Changes, Variable
 from spatial.lift.context.facts import Facts
 from spatial.lift.context.flat import places, rolled, unrolled
 from spatial.lift.context.state import Cell, NotLifted, Scope, Seq, Value, WrongKind, follows
@@ -87,9 +87,6 @@ class Machine:
     survey: Survey | None = None
     """Set where refused statements are stepped over."""
     order: int = 0
-    kind_hints: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
-    number_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
-    growth_hints: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     guarded: dict[int, tuple[syntax.Stmt, Sequence[syntax.Stmt]]] = field(
         default_factory=dict[int, tuple[syntax.Stmt, Sequence[syntax.Stmt]]]
     )
@@ -169,6 +166,16 @@ class Machine:
             cell = Cell(name, value, top=True, given=isinstance(value, Seq), table=table)
             self.globals.names[name] = cell
         return cell
+
+    def cells(self, variables: Iterable[Variable], scope: Scope, span: Span) -> list[Cell]:
+        """Those of variables that are there now, tables too, each once."""
+        found: dict[Cell, None] = {}
+        for name, top in variables:
+            within = self.globals if top else scope
+            known = within.find(name) or self.globals.find(name)
+            if known is not None or name in self.facts.tables:
+                found[known or self.lookup(name, within, span)] = None
+        return list(found)
 
     def writable(self, cell: Cell, span: Span, whole: bool = False) -> None:
         """Refuses to write what is given from outside: only state outlives a run. `whole`: a variable bound anew."""

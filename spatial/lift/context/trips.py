@@ -106,6 +106,8 @@ def _fails_after(
             inner.names[name] = Cell(name, combine(cell.value, v, step))
     if not inner.names or any(_reads(n, inner) for n in syntax.walk(c)):
         return None
+    if ex.m.changes.assigned_in(c) or not ex.m.changes.read_in(c).isdisjoint((*assigned, *own)):
+        return None
     left, right = ex.eval.index(c.left, inner), ex.eval.index(c.right, inner)
     gap = combine(right, left, -1)
     shift = {"<": -1, "<=": 0, ">": -1, ">=": 0, "!=": -1}.get(c.op)

@@ -46,7 +46,7 @@ def put(
         if _same_place(old, piece):
             if piece.guards:
                 value = arith.select(_all(piece.guards), piece.value, old.value)
-                piece = Piece(piece.vars, old.guards, piece.pos, value, piece.ordered)
+                piece = Piece(piece.vars, _one_of(old.guards, piece.guards), piece.pos, value, piece.ordered)
             gone.append(entry)
         elif _covers_piece(piece, old) and not piece.guards:
             gone.append(entry)
@@ -123,8 +123,16 @@ def _all(guards: Sequence[Node]) -> Node:
     return total
 
 
+def _one_of(a: tuple[Node, ...], b: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Guards that hold where all of `a` do, or all of `b`."""
+    common = tuple(g for g in a if g in b)
+    rest = (_all([g for g in guards if g not in common]) for guards in (a, b))
+    other = arith.either(*rest)
+    return common if decided(other) is True else (*common, other)
+
+
 def _same_place(a: Piece, b: Piece) -> bool:
-    return not a.vars and not b.vars and a.pos == b.pos and (not a.guards or not b.guards or a.guards == b.guards)
+    return not a.vars and not b.vars and a.pos == b.pos
 
 
 def _covers_piece(new: Piece, old: Piece) -> bool:
@@ -199,7 +207,7 @@ def _writes(tensor: Tensor, base: Tensor) -> list[Piece] | None:
         if isinstance(tensor, Made) and isinstance(base, Made) and tensor.base is base.base:
             more = pieces_of(tensor).since(base.pieces)
             if more is not None and not any(p.ordered for p in more[0]):
-                return [*more[0], *chain] if more[1] or base.base is None else None
+                return [*more[0], *chain]
         if not isinstance(tensor, Made) or tensor.base is None:
             return _difference(tensor, base, chain)
         if any(p.ordered for p in tensor.pieces):

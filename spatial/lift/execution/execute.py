@@ -51,7 +51,7 @@ class Executor:
     # -- bodies
 
     def whole(self, body: Sequence[syntax.Stmt], scope: Scope) -> Value | None:
-        """Runs all statements of a function or of Main; the value if they return one."""
+        """Runs all statements of a function; the value if they return one."""
         found = self.body(body, scope)
         if not isinstance(found, Partly):
             return found
@@ -107,13 +107,10 @@ class Executor:
     def step_over(self, statement: syntax.Stmt, scope: Scope) -> Outcome:
         """Takes from a refused statement's variables what it would have given them; where it returns, the body ends."""
         lost = Poison(at=statement.span)
-        names = self.m.changes.assigned_names((statement,))
+        for cell in self.m.cells(self.m.changes.assigned((statement,)), scope, statement.span):
+            self.m.assign(cell, lost)
         if isinstance(statement, syntax.Let):
             scope.names[statement.name] = Cell(statement.name, lost, top=scope is self.m.globals)
-            names = [name for name in names if name != statement.name]
-        for name in names:
-            if scope.find(name) or self.m.globals.find(name) or name in self.m.facts.tables:
-                self.m.assign(self.m.lookup(name, scope, statement.span), lost)
         if self.m.survey is not None and _leaves_loop(statement):
             self.m.survey.left += 1
         ends = any(isinstance(s, syntax.Return) for s in syntax.statements((statement,)))
@@ -194,6 +191,8 @@ class Executor:
         """Notes a line the program prints."""
         if self.m.nest_depth or self.m.block_depth:
             raise NotLifted("Show stands inside a loop", "show the whole sequence after the loop", span)
+        if self.m.guards:
+            raise NotLifted("Show stands under a condition that only a run knows", "show the value in every case", span)
         self.m.shows.append(self.m.laid(self.m.kept(self.eval.value(expr, scope))))
 
     def check(self, expr: syntax.Expr, scope: Scope) -> None:

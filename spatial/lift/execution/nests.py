@@ -9,7 +9,7 @@ loop is no nest. The tests are those of `solve`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero
@@ -50,13 +50,25 @@ class Divided(Exception):
         self.by = by
 
 
+@dataclass
+class _Hints:
+    """What attempts at a loop tell the next one, by the names of variables it carries."""
+
+    floats: set[str] = field(default_factory=set[str])
+    """They turn out Floats."""
+    numbers: set[str] = field(default_factory=set[str])
+    """They start as an item that might be a row, and are numbers."""
+    growing: set[str] = field(default_factory=set[str])
+    """Sequences whose length in an iteration is wanted."""
+
+
 def run_nest(ex: Runner, loop: Loop, scope: Scope, extent: int) -> None:
     """Executes and closes a loop; raises `NotLifted` where it is no nest (the caller undoes)."""
     m = ex.m
-    mark = m.mark()
+    mark, hints = m.mark(), _Hints()
     for _ in range(8):
         try:
-            if _attempt(ex, loop, scope, extent):
+            if _attempt(ex, loop, scope, extent, hints):
                 return
         except Divided as found:
             loop = replace(loop, parts=found.by)
@@ -65,14 +77,14 @@ def run_nest(ex: Runner, loop: Loop, scope: Scope, extent: int) -> None:
     raise NotLifted("the loop changes a variable between Int and Float", "start it as 0.0", loop.span)
 
 
-def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
-    """One execution; False if a carried variable turned out a Float, or a number at all (noted for the next)."""
+def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int, hints: _Hints) -> bool:
+    """One execution; False if it told of something that the next must know."""
     m = ex.m
     v = Sym(loop.name or "n", extent)
     trip = integer(extent) if loop.parts else loop.trip
     guard = TRUE if int_constant(trip) is not None else guard_of(trip, v)
     steps = {name: step * (loop.parts or 1) for name, step in inductions(ex, loop.body, scope, loop.name).items()}
-    pushed = {scope.find(n) or m.globals.find(n) for n in m.changes.pushed_names(loop.body)}
+    pushed = set(m.cells(m.changes.lengthened(loop.body), scope, loop.span))
     outside = m.known()
     carries: list[Carry] = []
     counters: list[tuple[Cell, Node, int]] = []
@@ -89,11 +101,11 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         if cell.name in same:
             back.append((cell, value))
             continue
-        if _open(m, value) and (id(loop.body), cell.name) in m.number_hints:
+        if _open(m, value) and cell.name in hints.numbers:
             value = m.scalar(value, loop.span)
-        hinted = cell in pushed and (id(loop.body), cell.name) in m.growth_hints and not loop.parts
+        hinted = cell in pushed and cell.name in hints.growing and not loop.parts
         grows = m.changes.pushes(loop.body, cell.name) if hinted else 0
-        start = _stand_in(ex, cell, value, cell in pushed, loop, _length_there(value, v, grows))
+        start = _stand_in(cell, value, cell in pushed, hints, _length_there(value, v, grows))
         if start is None:
             continue
         if isinstance(start, Start):
@@ -115,7 +127,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     if guard is not TRUE:
         m.guards.append(guard)
     if m.survey is not None:
-        m.survey.attempts.append(lambda problem: _hint(m, problem, loop, carries, entries, v if whole else None))
+        m.survey.attempts.append(lambda problem: _hint(m, problem, loop, carries, entries, hints, v if whole else None))
     try:
         result = None
         if loop.parts:
@@ -129,10 +141,10 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         if problem.index is not None and whole:
             _check_quotients((problem.index,), v)
         if problem.number is not None and _told(m, problem, entries):
-            m.number_hints |= {(id(loop.body), c.cell.name) for c in carries if c.start is problem.number}
+            hints.numbers |= {c.cell.name for c in carries if c.start is problem.number}
             return False
-        if (grown := _growth_wanted(m, problem, loop, carries)) is not None:
-            m.growth_hints.add(grown)
+        if (grown := _growth_wanted(m, problem, loop, carries, hints)) is not None:
+            hints.growing.add(grown)
             return False
         raise
     finally:
@@ -149,7 +161,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
         c.exit = c.cell.value
         if isinstance(c.start, Sym) and isinstance(c.exit, Node) and c.exit.kind != c.start.kind:
             if c.start.kind == "int" and c.exit.kind == "float":
-                m.kind_hints[(id(loop.body), c.cell.name)] = "float"
+                hints.floats.add(c.cell.name)
                 return False
             raise NotLifted(
                 f'"{c.cell.name}" changes its kind in the loop',
@@ -174,23 +186,23 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int) -> bool:
     try:
         _close(ex, closing, inside, counters)
     except NotLifted as problem:
-        if (grown := _growth_wanted(m, problem, loop, carries)) is not None:
-            m.growth_hints.add(grown)
+        if (grown := _growth_wanted(m, problem, loop, carries, hints)) is not None:
+            hints.growing.add(grown)
             return False
         raise
     return True
 
 
-def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence[Carry]) -> tuple[int, str] | None:
+def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence[Carry], hints: _Hints) -> str | None:
     """The sequence that the loop pushes to, of which a refusal may go once it is known how long it is in an iteration:
     the body's text tells by how much it grows."""
     if loop.parts or not (problem.carried or problem.kind == "write" or problem.index is not None):
         return None
     for c in carries:
-        key = (id(loop.body), c.cell.name)
-        open_ = isinstance(c.start, Start) and _counts(c.start.length) and key not in m.growth_hints
-        if open_ and c.cell.name in (problem.binder, problem.of) and m.changes.pushes(loop.body, c.cell.name):
-            return key
+        name = c.cell.name
+        open_ = isinstance(c.start, Start) and _counts(c.start.length) and name not in hints.growing
+        if open_ and name in (problem.binder, problem.of) and m.changes.pushes(loop.body, name):
+            return name
     return None
 
 
@@ -215,6 +227,7 @@ def _hint(
     loop: Loop,
     carries: Sequence[Carry],
     entries: Mapping[Tensor, Value | None],
+    hints: _Hints,
     v: Sym | None,
 ) -> bool:
     """Whether the loop of variable `v` would run again knowing of a problem."""
@@ -223,7 +236,7 @@ def _hint(
             _check_quotients((problem.index,), v)
     except Divided:
         return True
-    if _growth_wanted(m, problem, loop, carries) is not None:
+    if _growth_wanted(m, problem, loop, carries, hints) is not None:
         return True
     return problem.number is not None and _told(m, problem, entries)
 
@@ -274,14 +287,11 @@ def _counts(length: Node | None) -> bool:
     return isinstance(length, Sym) and length.carried
 
 
-def _stand_in(
-    ex: Runner, cell: Cell, value: Value, pushed: bool, loop: Loop, there: Node | None = None
-) -> Sym | Start | None:
+def _stand_in(cell: Cell, value: Value, pushed: bool, hints: _Hints, there: Node | None = None) -> Sym | Start | None:
     """What a carried variable is as an iteration begins; `there`: the length it then has."""
-    m = ex.m
     match value:
         case Node():
-            kind = m.kind_hints.get((id(loop.body), cell.name), value.kind)
+            kind = "float" if cell.name in hints.floats else value.kind
             return Sym(cell.name, None, kind, carried=True)
         case Seq():
             dims = value.dims

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from spatial.lift.algebra.arith import extreme
 from spatial.lift.algebra.bounds import bounds, is_affine
-from spatial.lift.algebra.values import Node, Op, combine, int_constant, parts, plus, scale
+from spatial.lift.algebra.values import Node, Op, combine, int_constant, integer, parts, plus, scale
 from spatial.lift.context.accesses import rangeless
 from spatial.lift.context.loops import WRITTEN_OUT, Loop, Runner, bound_names, steps_of, take_steps, write_out
 from spatial.lift.context.state import Cell, NotLifted, Scope
@@ -29,7 +29,7 @@ def run_repeat(ex: Runner, s: syntax.RepeatRange, scope: Scope) -> None:
     first, last = ex.eval.index(s.first, scope), ex.eval.index(s.last, scope)
     body: Sequence[syntax.Stmt] = s.body
     moving = _moving_start(first) if _moving_start(scale(last, -1)) is not None else None
-    if moving is not None and not ex.m.changes.pushed_names(s.body):
+    if moving is not None and not ex.m.changes.lengthened(s.body):
         # A window drawn in at both ends: as it runs over the whole of it, but for what is drawn in.
         body = ex.m.guarded.setdefault(id(s), (s, _from_start(s)))[1]
         scope = Scope({_START: Cell(_START, first)}, scope)
@@ -80,6 +80,12 @@ def run_while(ex: Runner, s: syntax.While, scope: Scope) -> None:
             "give it a condition that fails, or a Break at the top of its body",
             s.span,
         )
+    if found is None and (changed := ex.m.changes.assigned_in(s.condition)):
+        raise NotLifted(
+            f'the condition of this While changes "{changed[0]}" every time it is asked',
+            "change it in the body, and compare counters in the condition",
+            s.span,
+        )
     if found is None and isinstance(s.condition, syntax.BoolLiteral) and not going:
         raise NotLifted(
             "this loop ends by a test that stands after other statements of its body",
@@ -112,7 +118,8 @@ def _ended(ex: Runner, loop: Loop, scope: Scope) -> Loop:
     last = last_break(loop.body, loop.name, changed) if own else None
     found = trips(ex, [last], loop.body[:-1], scope, own) if last is not None else None
     if found is not None:  # the iteration that breaks off is done
-        loop = replace(loop, trip=extreme("min", loop.trip, plus(found, 1)), body=loop.body[:-1])
+        done = plus(extreme("max", found, integer(0)), 1)
+        loop = replace(loop, trip=extreme("min", loop.trip, done), body=loop.body[:-1])
     return loop
 
 
