@@ -20,7 +20,7 @@ from spatial.ir.body import Body
 from spatial.ir.program import Program, Tensor
 from spatial.ir.validate import validate_graph, validate_program
 from spatial.numerics import int_range
-from spatial.passes import PASS_ORDER, run_passes
+from spatial.passes import run_passes
 from spatial.passes.compose import Composer, Operand, Section
 from spatial.passes.intervals import prove
 from spatial.select.emit import OperandBind, Template
@@ -42,13 +42,15 @@ class Options:
     """What a caller asks of a lowering.
 
     `results`: names read from outside (None: every result the graph has); `assume`: relations between inputs; `lookup`
-    and `keep`: a cache of planned sections, by template.
+    and `keep`: a cache of planned sections, by template; `run`: takes a template through the pinned passes, for a
+    caller that watches them.
     """
 
     results: frozenset[str] | None = None
     assume: tuple[str, ...] = ()
     lookup: Lookup | None = None
     keep: Callable[[Body, Body], None] | None = None
+    run: Callable[[Body, Target], Body] = run_passes
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ class Lowering:
             whole = sites == self.target
             known = self.options.lookup(template) if self.options.lookup and whole else None
             if known is None:
-                known = run_passes(template, sites, PASS_ORDER)
+                known = self.options.run(template, sites)
                 self.planned += 1
                 if self.options.keep is not None and whole:
                     self.options.keep(template, known)

@@ -1,7 +1,7 @@
 """fuse_generic: join chains of Generic stages that the destination registers can carry.
 
-Expects: template.  Ensures: template, and the same tensors leave the body.
-Leaves alone: loads, stores, products, the order of what is not joined.
+Expects: template.  Ensures: template, the same values leave the body, and no two stages are left that may be joined.
+Leaves alone: loads, stores, products, permutations, items; the order of what is not joined.
 
     v = generic (a + b)        ->      y = generic max(a + b, 0)
     y = generic max(v, 0)
@@ -17,11 +17,14 @@ from dataclasses import replace
 
 from spatial.ir.body import Body, Cell, Coord, Expr, Page, Stage
 from spatial.ir.rewrite import accumulator_tiles, live_tiles, map_leaves
+from spatial.passes.due import due
 from spatial.target import Target
 
 
 def fuse_generic(body: Body, target: Target) -> Body:
     """Return `body` with every joinable chain of Generic stages joined."""
+    if not due("fuse_generic", "template", body):
+        return body
     while True:
         joined = _join_one(body, target)
         if joined is None:

@@ -2,7 +2,7 @@
 
 Expects: placed.  Ensures: placed; a multicast load stands on one sender a group, and its pages reach every site of the
 group through the queue its consumer had.
-Leaves alone: what every site receives, and in what order.
+Leaves alone: every other stage, items and sites; what every site receives, and in what order.
 
     load a[0] -> q @0                          ->    load a[0] -> q_sent @0  on the first column
                                                      multicast q_sent @0 -> q @0  to 8x1
@@ -16,13 +16,16 @@ from dataclasses import replace
 
 from spatial.errors import Bug
 from spatial.ir.body import Body, InPort, OutPort, Queue, Rect, Stage
+from spatial.passes.due import due
 from spatial.target import Target
 
 
 def fuse_readers(body: Body, target: Target) -> Body:
     """Return `body` with the plan's multicasts in place."""
+    if not due("fuse_readers", "placed", body):
+        return body
     if body.plan is None:
-        raise Bug("readers are fused before a plan is chosen")
+        raise Bug("a placed body has no plan to fuse readers by")
     for name in body.plan.multicast:
         if body.stage(name).on is None:
             body = _fuse(body, name)

@@ -2,7 +2,8 @@
 
 Expects: scheduled.  Ensures: persistent; engine orders cover the whole call, and the plan's resident loads happen
 before the first turn, their pages held to the end.
-Leaves alone: what each turn computes.
+Leaves alone: operands, items, sites, the plan; the stages and queues on the way of no resident load; what each turn
+computes.
 
     load a[32*l1] -> q @1 pages 2  loops [9]        ->    load a[64*p0 + 32*p1] -> q @-1 pages 9x2
     product (q @1 pages 2: q[l2])                         product (q @-1 pages 9x2: q[l1, l2])
@@ -19,15 +20,16 @@ from spatial.errors import Bug
 from spatial.ir.affine import Affine
 from spatial.ir.body import Body, Cell, Coord, Engine, Expr, InPort, Loop, OutPort, Page, Stage, Step, count
 from spatial.ir.rewrite import map_leaves
+from spatial.passes.due import due
 from spatial.target import Target
 
 
 def persist(body: Body, target: Target) -> Body:
     """Return `body` with resident loops and resident operands."""
-    if body.phase != "scheduled":
+    if not due("persist", "scheduled", body):
         return body
     if body.plan is None:
-        raise Bug("a body is made resident before a plan is chosen")
+        raise Bug("a scheduled body has no plan that says what stays")
     stay: set[str] = set()
     for name in body.plan.resident:
         body, moved = _stay(body, name)

@@ -1,7 +1,7 @@
 """place: items to sites.
 
 Expects: tiled.  Ensures: placed; the rectangle and the map of sites and turns onto items are the plan's.
-Leaves alone: stages and queues.
+Leaves alone: operands, stages, queues, the plan.
 
     rect 1x1  items [48] trips [48] at (t0)    ->    rect 8x3  items [48] trips [2] at (sx + 8*sy + 24*t0)
 
@@ -16,16 +16,17 @@ from dataclasses import replace
 from spatial.errors import Bug
 from spatial.ir.affine import Affine
 from spatial.ir.body import Body, Items
+from spatial.passes.due import due
 from spatial.target import Target
 
 
 def place(body: Body, target: Target) -> Body:
     """Return `body` with its items on the plan's rectangle."""
+    if not due("place", "tiled", body):
+        return body
     plan = body.plan
     if plan is None:
-        raise Bug("a body is placed before it is tiled")
-    if body.phase != "tiled":
-        return body
+        raise Bug("a tiled body has no plan to be placed by")
     w, h = plan.rect
     spread = dict(plan.spread)
     trips: list[int] = []

@@ -1,7 +1,7 @@
 """verify: prove that the section cannot starve, overflow or exceed its site, and mark it so.
 
 Expects: persistent.  Ensures: verified.
-Leaves alone: everything.
+Leaves alone: everything but the mark.
 
 Proved with the compiler's own code: a complete run within the capacities with queues empty at the end; scratch, queues,
 descriptors, locks, accumulators and engines within the target's; integers within their formats. The checker derives the
@@ -18,6 +18,7 @@ from spatial.errors import Bug, DoesNotFit, Problem
 from spatial.ir.body import Body, Loop, Step, count
 from spatial.ir.rewrite import accumulator_tiles, live_tiles
 from spatial.numerics import precision
+from spatial.passes.due import due
 from spatial.passes.intervals import prove
 from spatial.passes.schedule import one_turn, run
 from spatial.target import Target
@@ -25,7 +26,7 @@ from spatial.target import Target
 
 def verify(body: Body, target: Target) -> Body:
     """Return `body` as verified; raises `DoesNotFit`, `Refused` (integers) or `Bug` (a pass broke its contract)."""
-    if body.phase == "verified":
+    if not due("verify", "persistent", body):
         return body
     problems = list(resources(body, target))
     if problems:

@@ -22,7 +22,9 @@ from spatial.passes import PASS_ORDER
 
 HERE = Path(__file__).parent
 TINY = replace(SMALL, name="tiny", scratch=12_288)
-TARGETS = {t.name: t for t in (REFERENCE, TF32, SMALL, TINY)}
+NARROW = replace(REFERENCE, name="narrow", vector=replace(REFERENCE.vector, registers=2))
+POOR = replace(REFERENCE, name="poor", descriptors=4, locks=4, counter_bits=3)
+TARGETS = {t.name: t for t in (REFERENCE, TF32, SMALL, TINY, NARROW, POOR)}
 PASSES = dict(PASS_ORDER)
 UPDATE = os.environ.get("SPATIAL_UPDATE_CASES") == "1"
 FILES = sorted(HERE.glob("*/*.case"))
