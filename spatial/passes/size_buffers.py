@@ -2,12 +2,12 @@
 
 Expects: placed.  Ensures: sized; every queue has room for as many of its transfers as the plan's buffer depth says, and
 the body runs to its end within these capacities.
-Leaves alone: stages, items.
+Leaves alone: everything but capacities.
 
     queue q 32x32 f32                          ->    queue q 32x32 f32 cap 8        (4 pages a transfer, 2 buffers)
 
-Paths that part and meet again may need more than that: the run on counts names the queue that blocks, which then grows
-until the body is live.
+Paths that part and meet again may need more than that: the run on counts names the queues that block, which then grow
+until the body is live, or no longer fits a site.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from dataclasses import replace
 
 from spatial.errors import Bug, DoesNotFit
 from spatial.ir.body import Body, Queue, count
-from spatial.passes.orders import turn_orders
+from spatial.passes.due import due
+from spatial.passes.orders import engine_names, turn_orders
 from spatial.passes.schedule import Blocked, run
+from spatial.passes.verify import scratch_bytes
 from spatial.target import Target
 
 ROUNDS = 64
-"""Times a body may grow before it is given up as one that no capacity makes live."""
+"""Times a body may grow before it is given up."""
 
 
 def size_buffers(body: Body, target: Target) -> Body:
     """Return `body` with its capacities; raises `DoesNotFit` where none makes it live."""
-    if body.plan is None:
-        raise Bug("buffers are sized before a plan is chosen")
-    if body.phase != "placed":
+    if not due("size_buffers", "placed", body):
         return body
+    if body.plan is None:
+        raise Bug("a placed body has no plan to be sized by")
     depth = dict(body.plan.depth)
     transfer: dict[str, int] = {}
     for stage in body.stages:
@@ -42,16 +44,36 @@ def size_buffers(body: Body, target: Target) -> Body:
     queues = tuple(replace(q, cap=transfer[q.name] * buffers(q)) for q in body.queues)
     body = replace(body, queues=queues, phase="sized")
     orders = turn_orders(body)
-    for _ in range(ROUNDS):
-        stuck = run(replace(body, engines=orders), 1)
-        if stuck is None:
-            return body
-        body = _grow(body, stuck, transfer)
-    raise DoesNotFit("a section stays blocked however large its queues are", str(run(replace(body, engines=orders), 1)))
+    grown = 0
+    while (stuck := run(replace(body, engines=orders), 1)) is not None:
+        if grown == ROUNDS:
+            raise DoesNotFit(f"a section stays blocked after its queues grew {ROUNDS} times", str(stuck))
+        causes = _causes(body, stuck)
+        body = _grow(body, causes, transfer)
+        if (need := scratch_bytes(body, target)) > target.scratch:
+            raise DoesNotFit(
+                f"a section runs only with {need} bytes of queues and accumulators, a site has {target.scratch}",
+                f"pages wait in {', '.join(sorted(causes))} until what they meet is there",
+                "split the statement, or use a target with more",
+            )
+        grown += 1
+    return body
 
 
-def _grow(body: Body, stuck: Blocked, transfer: dict[str, int]) -> Body:
+def _causes(body: Body, stuck: Blocked) -> frozenset[str]:
+    """The full queues that keep the body from going on: not those that only fill up behind another full one."""
     if not stuck.full:
         raise DoesNotFit("a section waits for pages nothing pushes", str(stuck))
-    queues = tuple(replace(q, cap=q.cap + transfer[q.name]) if q.name in stuck.full else q for q in body.queues)
+    names = engine_names(body)
+    consumer = {p.queue: names[s.name] for s in body.stages for p in s.ins}
+
+    def holds(queue: str) -> bool:
+        waited = [q for _, engine, _, q in stuck.waits if engine == consumer[queue]]
+        return any(q == queue or q not in stuck.full for q in waited)
+
+    return frozenset(filter(holds, stuck.full)) or stuck.full
+
+
+def _grow(body: Body, full: frozenset[str], transfer: dict[str, int]) -> Body:
+    queues = tuple(replace(q, cap=q.cap + transfer[q.name]) if q.name in full else q for q in body.queues)
     return replace(body, queues=queues)
