@@ -4,50 +4,54 @@ A single source takes its sizes from `--size`; any other name it reads is an inp
 imply. A deployment's program is compiled as the deployment has it: layouts are agreed over all its programs.
 
 JSON: `whole`, `statements`, `lowered`, `views`, `fills`, `dead`, `sections`, `kinds` (name to count), `distinct`
-bodies, `phases`, `state`, `missing` (statement, binder, kind, why, mend, file, line, column). Exit 0 only when whole.
+bodies, `phases`, `state`, `missing` (statement, binder, kind, why, mend, file, line, column); with `--explain` and
+`--trace-passes` more. Exit 0 only when whole.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spatial.cli import trace as tracing
 from spatial.cli.explain import explained, told
 from spatial.cli.jobs import Job, job_of
 from spatial.cli.output import print_json, write_whole
 from spatial.errors import Refused, Unsupported
 
 if TYPE_CHECKING:
-    from spatial.ir.body import Body
     from spatial.ir.graph import Lifted, Missing
     from spatial.ir.program import Program
     from spatial.lowering import ProgramLowering
-    from spatial.target import Target
+    from spatial.passes.trace import Trace
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile."""
     from spatial.build.steps.missing import problems_of
-    from spatial.lowering import Options, lower
 
     if options.tp is not None:
         raise Unsupported("tensor parallelism is not supported by this version", "", "leave out --tp")
+    if options.trace_dir is not None:
+        tracing.writable(options.trace_dir)
     job = job_of(options)
-    kept = job.templates
-    asked = Options(assume=job.assume, keep=lambda template, body: kept.append((template, body)))
-    lowering = lower(job.lifted, job.tables, job.target, asked)
+    lowering, trace = _traced(options, job)
     program = lowering.whole()
     more = explained(job, lowering) if options.explain else {}
     if options.json:
-        print_json("compile", _record(job.lifted, lowering) | more)
+        passes = {"trace": tracing.records(trace, program)} if _traces(options) else {}
+        print_json("compile", _record(job.lifted, lowering) | more | passes)
     else:
         for line in (*_told(job.lifted, lowering), *(told(more) if more else ())):
             print(line)
-    for line in _more(options, job):
-        print(line, file=sys.stderr if options.json else sys.stdout)
+    for line in () if options.json else _more(options, trace, program, job):
+        print(line)
+    if _traces(options):
+        _timed(trace)
     if program is None:
         raise Refused(
             problems_of("lowered", lowering.lowered, lowering.statements, lowering.missing, lowering.depending)
@@ -55,6 +59,33 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         _write(options.out, program)
     return 0
+
+
+def _traces(options: argparse.Namespace) -> bool:
+    return options.trace_passes or options.trace_dir is not None
+
+
+def _traced(options: argparse.Namespace, job: Job) -> tuple[ProgramLowering, Trace]:
+    """The lowering, and what its passes did; where a fault of ours ends it, that is told before the fault is."""
+    from spatial.lowering import Options, lower
+    from spatial.passes.trace import Trace
+
+    trace, ended = Trace(time.perf_counter), False
+    try:
+        lowering = lower(job.lifted, job.tables, job.target, Options(assume=job.assume, run=trace.run))
+        ended = True
+        return lowering, trace
+    finally:
+        if options.trace_dir is not None:
+            tracing.write(trace, options.trace_dir)
+        if not ended and _traces(options):
+            for line in tracing.lines(trace, None, job.target):
+                print(line, file=sys.stderr)
+
+
+def _timed(trace: Trace) -> None:
+    for line in tracing.times(trace):
+        print(line, file=sys.stderr)
 
 
 # ---------------------------------------------------------------- what is told
@@ -106,30 +137,19 @@ def _missing(m: Missing) -> dict[str, object]:
     }
 
 
-def _more(options: argparse.Namespace, job: Job) -> Iterator[str]:
-    """Plans and traces of the distinct sections, where they are asked for."""
-    for number, (template, body) in enumerate(job.templates):
-        if options.explain and body.plan is not None:
-            plan = body.plan
+def _more(options: argparse.Namespace, trace: Trace, program: Program | None, job: Job) -> Iterator[str]:
+    """The plan of each distinct section, and what its passes changed, where they are asked for."""
+    for number, history in enumerate(trace.sections):
+        made = history.made()
+        if options.explain and made is not None and made.plan is not None:
+            plan = made.plan
             yield f"section {number}: {plan.label or 'plain'} on {plan.rect[0]} x {plan.rect[1]} sites"
             yield f"  price {plan.cycles:.0f} cycles, {plan.traffic} bytes moved"
             for what, names in (("multicast", plan.multicast), ("resident", plan.resident)):
                 if names:
                     yield f"  {what}: {', '.join(names)}"
-        if options.trace_passes:
-            yield from _trace(number, template, job.target)
-
-
-def _trace(number: int, body: Body, target: Target) -> Iterator[str]:
-    from spatial.ir.text import print_body
-    from spatial.passes import PASS_ORDER, run_passes
-
-    yield f"# section {number}, template"
-    yield print_body(body).rstrip("\n")
-    for step in PASS_ORDER:
-        body = run_passes(body, target, [step])
-        yield f"# section {number}, after {step[0]}"
-        yield print_body(body).rstrip("\n")
+    if _traces(options):
+        yield from tracing.lines(trace, program, job.target)
 
 
 def _write(path: Path, program: Program) -> None:

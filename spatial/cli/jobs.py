@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spatial.build.deployment import Deployment
@@ -18,24 +18,19 @@ from spatial.errors import Refused, UsageError, nearest
 if TYPE_CHECKING:
     from spatial.build.actions import Action
     from spatial.build.pipeline import Pipeline
-    from spatial.ir.body import Body
     from spatial.ir.graph import Lifted
     from spatial.select.layouts import Request, TableLayout
     from spatial.target import Target
 
 
-@dataclass
+@dataclass(frozen=True)
 class Job:
-    """A lifted program, how its tables are laid out, its chip, and what is assumed of its inputs.
-
-    `templates`: each distinct section as it was selected and as it was planned, filled in by the lowering.
-    """
+    """A lifted program, how its tables are laid out, its chip, and what is assumed of its inputs."""
 
     lifted: Lifted
     tables: Mapping[str, TableLayout]
     target: Target
     assume: tuple[str, ...] = ()
-    templates: list[tuple[Body, Body]] = field(default_factory=list["tuple[Body, Body]"])
 
 
 def job_of(options: argparse.Namespace) -> Job:

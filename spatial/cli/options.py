@@ -45,7 +45,9 @@ def _compile(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--explain", action="store_true", help="what each statement lifted to, and the plan of each section"
     )
-    command.add_argument("--trace-passes", action="store_true", help="each distinct section after each pass")
+    command.add_argument("--trace-passes", action="store_true", help="what each pass changed in each distinct section")
+    told = "trace, and write each section's text after every pass that changed it"
+    command.add_argument("--trace-dir", type=Path, metavar="FOLDER", help=told)
     command.add_argument("-o", dest="out", type=Path, metavar="FILE", help="write the program (.txt: in text form)")
     _folders(command)
     _json(command)

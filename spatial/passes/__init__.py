@@ -9,8 +9,12 @@
     persist                the turns of a site become one resident loop; what stays is loaded once
     verify                 proves the obligations
 
+Each says in its docstring what it expects, what it ensures and what it leaves alone. A body beyond the phase that a
+pass expects is left as it is (`due`): each pass is idempotent on its own output, and the whole order too.
+
 Beside them: `orders` and `schedule`, the engine orders and a run of a body on counts; `intervals`, what integers hold;
-`pack` and `compose`, which put sections together to a program. Passes know no file, no source and no tensor's name.
+`trace`, a record of what each pass did; `pack` and `compose`, which put sections together to a program. Passes know no
+file, no source, no clock and no tensor's name.
 """
 
 from __future__ import annotations

@@ -328,11 +328,6 @@ def test_tables_beyond_memory_are_refused_before_they_are_planned(
     assert "bytes of memory" in said and "the largest, in bytes: totals " in said
 
 
-def test_traced_passes_begin_with_the_template(capsys: pytest.CaptureFixture[str]) -> None:
-    said = told(capsys, "compile", "integers:add", "--trace-passes")
-    assert said.index("# section 0, template") < said.index("# section 0, after tile") < said.index("after verify")
-
-
 # ---------------------------------------------------------------- generate
 
 

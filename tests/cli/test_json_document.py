@@ -128,7 +128,7 @@ def test_build(built: Path) -> None:
 
 def test_compile(built: Path) -> None:
     found = spatial(built, "compile", "mini:decode")
-    held("compile", found, optional=EXPLAINED)
+    held("compile", found, optional=(*EXPLAINED, *TRACED))
     assert found["whole"]
     assert found["lowered"] == found["statements"]
     kinds = next(line for line in DOCUMENT.splitlines() if line.startswith("| `kinds`"))
@@ -136,19 +136,26 @@ def test_compile(built: Path) -> None:
 
 
 EXPLAINED = ("explained", "recorded", "operands", "dense", "links")
+TRACED = ("trace",)
 
 
 def test_compile_explained(built: Path) -> None:
     found = spatial(built, "compile", "mini:decode", "--explain")
-    held("compile", found)
+    held("compile", found, optional=TRACED)
     families = next(line for line in DOCUMENT.splitlines() if line.startswith("| `explained[].family`"))
     assert {row["family"] for row in found["explained"]} <= set(re.findall(r"`([\w-]+)`", families))
+
+
+def test_compile_traced(built: Path) -> None:
+    found = spatial(built, "compile", "mini:decode", "--trace-passes")
+    held("compile", found, optional=EXPLAINED)
+    assert {row["body"] for row in found["trace"]} == set(range(found["distinct"]))
 
 
 def test_compile_refused(tmp_path: Path) -> None:
     (tmp_path / "sum.lg").write_text(RECURRENCE)
     found = spatial(tmp_path, "compile", "sum.lg", "--target", "reference", "--size", "n=8", code=1)
-    held("compile", found, optional=EXPLAINED)
+    held("compile", found, optional=(*EXPLAINED, *TRACED))
     assert not found["whole"]
     assert [(m["file"], m["line"], m["binder"]) for m in found["missing"]] == [("sum.lg", 4, "y")]
 

@@ -1,0 +1,207 @@
+"""`spatial compile --trace-passes`: what each pass changed in each section, as lines, as records, and as files.
+
+Lines, records and files are the same on every run and machine. The time that passes take is none of them: it is told
+apart, on standard error.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spatial.errors import UsageError, counted
+
+if TYPE_CHECKING:
+    from spatial.ir.body import Body, Plan
+    from spatial.ir.program import Program
+    from spatial.passes.trace import History, Trace, Traced
+    from spatial.target import Target
+
+Record = dict[str, Any]
+
+_NAMES = 8
+"""Parts of a body that are named in one line before the rest is counted; records name all."""
+
+
+def numbered(program: Program | None) -> dict[Body, int]:
+    """The bodies of a program with the numbers by which it calls them; none of a program that is not whole."""
+    return {} if program is None else {body: n for n, body in enumerate(program.bodies)}
+
+
+# ---------------------------------------------------------------- as records
+
+
+def records(trace: Trace, program: Program | None) -> list[Record]:
+    """A record of each distinct section and its passes, the template as if a pass had made it."""
+    bodies = numbered(program)
+    return [
+        {
+            "section": n,
+            "body": _body(history, bodies),
+            "sites": [history.target.columns, history.target.rows],
+            "passes": [_made("template", None, history.template), *(_record(t) for t in history.passes if t.after)],
+            "refused": _refused(history),
+        }
+        for n, history in enumerate(trace.sections)
+    ]
+
+
+def _record(traced: Traced) -> Record:
+    assert traced.after is not None
+    return _made(traced.name, traced.before, traced.after)
+
+
+def _made(name: str, before: Body | None, after: Body) -> Record:
+    from spatial.passes.trace import Change, change, counts_of, kinds_of
+
+    found = Change() if before is None else change(before, after)
+    return {
+        "name": name,
+        "phase": after.phase,
+        "changed": before != after,
+        "kinds": kinds_of(after),
+        **counts_of(after),
+        "added": list(found.added),
+        "removed": list(found.removed),
+        "altered": list(found.altered),
+    }
+
+
+def _body(history: History, bodies: dict[Body, int]) -> int | None:
+    made = history.made()
+    return None if made is None else bodies.get(made)
+
+
+def _refused(history: History) -> str | None:
+    """The pass that refused the section."""
+    return next((t.name for t in history.passes if t.error is not None), None)
+
+
+# ---------------------------------------------------------------- as lines
+
+
+def lines(trace: Trace, program: Program | None, chip: Target) -> Iterator[str]:
+    """Each section as it was selected, then a line for each pass, and what it changed below."""
+    bodies = numbered(program)
+    for n, history in enumerate(trace.sections):
+        yield from _wrapped(f"section {n}{_about(history, bodies, chip)}: {_whole(history.template)}", "", "  ")
+        for traced in history.passes:
+            yield from _pass(traced)
+
+
+def _about(history: History, bodies: dict[Body, int], chip: Target) -> str:
+    number = _body(history, bodies)
+    called = "" if number is None else f", body {number} of the program"
+    here = history.target
+    if (here.columns, here.rows) == (chip.columns, chip.rows):
+        return called
+    return f"{called}, for {here.columns} x {here.rows} sites"
+
+
+def _whole(body: Body) -> str:
+    """The counts of a template."""
+    from spatial.passes.trace import counts_of, kinds_of
+
+    counts = counts_of(body)
+    kinds = ", ".join(f"{kind} {n}" for kind, n in kinds_of(body).items())
+    told = (counted(counts[name], name.removesuffix("s")) for name in ("stages", "queues", "items"))
+    stages, queues, items = told
+    return f"{stages} ({kinds}), {queues}, {items}"
+
+
+def _pass(traced: Traced) -> Iterator[str]:
+    from spatial.passes.trace import change
+
+    before, after = traced.before, traced.after
+    if after is None:
+        yield from _wrapped(f"{traced.name} refuses it: {_why(traced)}", "  ", "    ")
+    elif after == before:
+        yield f"  {traced.name}: nothing changed"
+    else:
+        phase = [] if after.phase == before.phase else [after.phase]
+        told = ", ".join([*phase, *_counted(before, after)]) or "changed"
+        yield from _wrapped(f"{traced.name}: {told}", "  ", "    ")
+        if before.plan is None and after.plan is not None:
+            yield from _wrapped(_planned(after.plan), "    ", "      ")
+        found = change(before, after)
+        added = tuple(part for part in found.added if part != "plan")
+        for what, parts in (("added", added), ("removed", found.removed), ("altered", found.altered)):
+            if parts:
+                yield from _wrapped(f"{what} {_named(parts)}", "    ", "      ")
+
+
+def _why(traced: Traced) -> str:
+    return traced.error.problems[0].what if traced.error is not None and traced.error.problems else ""
+
+
+def _planned(plan: Plan) -> str:
+    blocks = [f"{coordinate} by {factor}" for coordinate, factor in plan.block]
+    what = (("blocked", blocks), ("multicast", plan.multicast), ("resident", plan.resident))
+    told = [f"{word} {', '.join(names)}" for word, names in what if names]
+    return "; ".join([f"plan {plan.label or 'plain'} for {plan.rect[0]} x {plan.rect[1]} sites", *told])
+
+
+def _counted(before: Body, after: Body) -> Iterator[str]:
+    """The counts that are others than they were; the kinds of stages in brackets."""
+    from spatial.passes.trace import counts_of, kinds_of
+
+    old, new = kinds_of(before), kinds_of(after)
+    kinds = [f"{k} {old.get(k, 0)} -> {new.get(k, 0)}" for k in {**old, **new} if old.get(k, 0) != new.get(k, 0)]
+    counts, others = counts_of(before), counts_of(after)
+    for name, n in counts.items():
+        if others[name] != n:
+            yield f"{name} {n} -> {others[name]}" + (f" ({', '.join(kinds)})" if name == "stages" else "")
+
+
+def _named(parts: Sequence[str]) -> str:
+    """Parts by kind: `stages a and b, queue c, plan`."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for part in parts[:_NAMES]:
+        kind, _, name = part.partition(" ")
+        kinds[kind].append(name)
+    told = [kind + ("s" if len(names) > 1 else "") + f" {' '.join(names)}".rstrip() for kind, names in kinds.items()]
+    more = len(parts) - _NAMES
+    return ", ".join(told) + (f", and {more} more" if more > 0 else "")
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(text, 110, initial_indent=first, subsequent_indent=rest, break_long_words=False)
+
+
+def times(trace: Trace) -> Iterator[str]:
+    """The time each pass took, over all sections, in the pinned order."""
+    spent: dict[str, float] = defaultdict(float)
+    for history in trace.sections:
+        for traced in history.passes:
+            spent[traced.name] += traced.time
+    yield f"passes over {counted(len(trace.sections), 'section')}: {1e3 * sum(spent.values()):.1f} ms"
+    for name, seconds in spent.items():
+        yield f"  {name:<22}{1e3 * seconds:>10.1f} ms"
+
+
+# ---------------------------------------------------------------- as files
+
+
+def writable(folder: Path) -> None:
+    """Raises UsageError where `folder` holds anything: an earlier trace must not show through a new one."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is no empty folder", "a trace is not mixed with other files", "name a new folder")
+
+
+def write(trace: Trace, folder: Path) -> None:
+    """`section-000/0-template.txt`, and a file for each pass that changed the section, numbered in the pinned order."""
+    from spatial.ir.text import print_body
+    from spatial.passes import PASS_ORDER
+
+    order = {name: n for n, (name, _) in enumerate(PASS_ORDER, 1)}
+    width = max(3, len(str(len(trace.sections) - 1)))
+    for n, history in enumerate(trace.sections):
+        place = folder / f"section-{n:0{width}}"
+        place.mkdir(parents=True)
+        texts = {"0-template": history.template}
+        texts |= {f"{order[t.name]}-{t.name}": t.after for t in history.passes if t.after not in (None, t.before)}
+        for name, body in texts.items():
+            (place / f"{name}.txt").write_text(print_body(body), encoding="utf-8", newline="\n")
