@@ -4,7 +4,7 @@ Expects: template, without a plan.  Ensures: tiled; the body carries its plan, a
 many pages at once as the plan says.
 Leaves alone: operands, queues, sites; what is computed, and the order in which each accumulator meets its terms.
 
-    items [8]; load a[32*i0] -> q @0          ->    items [2]; load a[128*i0 + 32*p0] -> q @0 pages 4
+    items [8]; load a[32*i0] -> q @0          ->    items [4]; load a[64*i0 + 32*p0] -> q @0 pages 2
 """
 
 from __future__ import annotations

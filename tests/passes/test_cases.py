@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 TINY = replace(SMALL, name="tiny", scratch=12_288)
 NARROW = replace(REFERENCE, name="narrow", vector=replace(REFERENCE.vector, registers=2))
 POOR = replace(REFERENCE, name="poor", descriptors=4, locks=4, counter_bits=3)
-TARGETS = {t.name: t for t in (REFERENCE, TF32, SMALL, TINY, NARROW, POOR)}
+SINGLE = replace(REFERENCE, name="single", columns=1, rows=1, scratch=262_144)
+TARGETS = {t.name: t for t in (REFERENCE, TF32, SMALL, TINY, NARROW, POOR, SINGLE)}
 PASSES = dict(PASS_ORDER)
 UPDATE = os.environ.get("SPATIAL_UPDATE_CASES") == "1"
 FILES = sorted(HERE.glob("*/*.case"))
