@@ -56,6 +56,10 @@ from spatial.ir.affine import Affine
 
 # ---------------------------------------------------------------- expressions
 
+DEEPEST = 100
+"""Levels that an expression of a stage may have, leaves counted, and loops within loops: text and wire form hold no
+more."""
+
 
 @dataclass(frozen=True)
 class Page:

@@ -66,6 +66,19 @@ def operations(value: Expr) -> Iterator[Expr]:
             return
 
 
+def levels(value: Expr) -> int:
+    """Levels of an expression, leaves counted."""
+    match value:
+        case Op():
+            return 1 + max(map(levels, value.args), default=0)
+        case Convert() | Lanes():
+            return 1 + levels(value.arg)
+        case Matmul():
+            return 2
+        case _:
+            return 1
+
+
 def expressions(stage: Stage) -> Iterator[Expr]:
     """Every expression of a stage: its states' updates, then its out ports' values."""
     for state in stage.states:

@@ -7,16 +7,18 @@ Leaves alone: loads, stores, products, permutations, items; the order of what is
     y = generic max(v, 0)
 
 A producer joins its consumer where it holds no accumulator the consumer would multiply, both move one page of the
-queue between them at one depth, and the joined expression keeps no more tiles live than the registers hold. A consumer
-without accumulators also joins a producer that has some: it maps what comes out.
+queue between them at one depth, the queue does not round, and the joined expression keeps no more tiles live than the
+registers hold, and has no more levels than a stage may have. A consumer without accumulators also joins a producer that
+has some: it maps what comes out. The first pair that may be joined, in the order of the producers, is joined first.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 
-from spatial.ir.body import Body, Cell, Coord, Expr, Page, Stage
-from spatial.ir.rewrite import accumulator_tiles, live_tiles, map_leaves
+from spatial.ir.body import DEEPEST, Body, Cell, Coord, Expr, Page, Queue, Stage
+from spatial.ir.rewrite import accumulator_tiles, expressions, levels, live_tiles, map_leaves
 from spatial.passes.due import due
 from spatial.target import Target
 
@@ -25,37 +27,68 @@ def fuse_generic(body: Body, target: Target) -> Body:
     """Return `body` with every joinable chain of Generic stages joined."""
     if not due("fuse_generic", "template", body):
         return body
-    while True:
-        joined = _join_one(body, target)
-        if joined is None:
-            return body
-        body = joined
+    work = _Fusion(
+        {s.name: s for s in body.stages},
+        {q.name: q for q in body.queues},
+        {p.queue: s.name for s in body.stages for p in s.outs},
+        {p.queue: s.name for s in body.stages for p in s.ins},
+        target,
+    )
+    work.run()
+    return replace(body, stages=tuple(work.stages.values()), queues=tuple(work.queues.values()))
 
 
-def _join_one(body: Body, target: Target) -> Body | None:
-    """The body with the first joinable pair joined, or None."""
-    consumer = {p.queue: s for s in body.stages for p in s.ins}
-    for first in body.stages:
+@dataclass
+class _Fusion:
+    """The stages and queues that are left, by name, and the stage at either end of each queue."""
+
+    stages: dict[str, Stage]
+    queues: dict[str, Queue]
+    producer: dict[str, str]
+    consumer: dict[str, str]
+    target: Target
+
+    def run(self) -> None:
+        """Join pairs until none is left that may be.
+
+        A pair that was looked at is looked at again only where one of its stages has become another.
+        """
+        names = list(self.stages)
+        place = {name: n for n, name in enumerate(names)}
+        todo = list(range(len(names)))
+        heapify(todo)
+        waiting = set(todo)
+        while todo:
+            at = heappop(todo)
+            waiting.remove(at)
+            first = self.stages.get(names[at])
+            joined = None if first is None else self.joined(first)
+            if first is None or joined is None:
+                continue
+            del self.stages[first.name], self.queues[first.outs[0].queue]
+            self.stages[joined.name] = joined
+            self.consumer |= {p.queue: joined.name for p in first.ins}
+            for name in (joined.name, *(self.producer[p.queue] for p in joined.ins)):
+                if place[name] not in waiting:
+                    waiting.add(place[name])
+                    heappush(todo, place[name])
+
+    def joined(self, first: Stage) -> Stage | None:
+        """The stage joined to the one that takes its pages; None where that may not be."""
         if first.kind != "generic" or len(first.outs) != 1:
-            continue
-        second = consumer.get(first.outs[0].queue)
-        if second is None or second.kind != "generic":
-            continue
+            return None
+        queue = self.queues[first.outs[0].queue]
+        second = self.stages[self.consumer[queue.name]]
+        if second.kind != "generic" or self.rounds(queue):
+            return None
         stage = join(first, second)
-        if stage is None or live_tiles(stage) + accumulator_tiles(stage, target) > target.vector.registers:
-            continue
-        gone = first.outs[0].queue
-        stages = tuple(stage if s.name == second.name else s for s in body.stages if s.name != first.name)
-        queues = tuple(q for q in body.queues if q.name != gone)
-        if _narrows(body, first, gone, target):
-            continue
-        return replace(body, stages=stages, queues=queues)
-    return None
+        if stage is None or live_tiles(stage) + accumulator_tiles(stage, self.target) > self.target.vector.registers:
+            return None
+        return None if any(levels(e) > DEEPEST for e in expressions(stage)) else stage
 
-
-def _narrows(body: Body, first: Stage, queue: str, target: Target) -> bool:
-    """Whether the queue between rounds to less than the datapath computes in, so that joining would change values."""
-    return body.queue(queue).prec not in (target.vector.float, target.vector.int)
+    def rounds(self, queue: Queue) -> bool:
+        """Whether the queue holds less than the datapath computes in, so that joining its ends would change values."""
+        return queue.prec not in (self.target.vector.float, self.target.vector.int)
 
 
 def join(first: Stage, second: Stage) -> Stage | None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from spatial.errors import Problem, SourceError, nearest
 from spatial.ir.body import (
+    DEEPEST,
     KINDS,
     PHASES,
     Access,
@@ -29,7 +30,7 @@ from spatial.ir.body import (
     State,
     Step,
 )
-from spatial.ir.text.expressions import DEEPEST, Expressions, Names, read_forms, read_place
+from spatial.ir.text.expressions import Expressions, Names, read_forms, read_place
 from spatial.ir.text.printer import COORDINATE
 from spatial.ir.text.tokens import Cursor, Token
 from spatial.numerics import PRECISIONS, is_float

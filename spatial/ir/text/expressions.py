@@ -9,13 +9,10 @@ from dataclasses import dataclass, field
 
 from spatial.errors import SourceError, nearest
 from spatial.ir.affine import ZERO, Affine
-from spatial.ir.body import OPS, Cell, Const, Convert, Coord, Expr, Index, Lanes, Matmul, Op, Page
+from spatial.ir.body import DEEPEST, OPS, Cell, Const, Convert, Coord, Expr, Index, Lanes, Matmul, Op, Page
 from spatial.ir.text.printer import COMPARISON, INFIX, NOT
 from spatial.ir.text.tokens import Cursor, Token
 from spatial.numerics import PRECISIONS
-
-DEEPEST = 100
-"""Levels an expression or a nest may have in a text."""
 
 _BINARY = {sign: (op, binds) for op, (sign, binds) in INFIX.items()}
 _LANES = {f"{op}_{axis}": (op, axis) for op in ("sum", "max", "min") for axis in ("rows", "cols")}
