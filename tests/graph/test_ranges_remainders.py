@@ -32,11 +32,26 @@ SHIFTED = {
     "beside a variable": (op("add", A, Var(Affine.sym("v0", 2) + 3)), op("add", op("mul", V, num(2)), A), 3),
 }
 
+MULTIPLES = {
+    "of what is divided": (op("mul", A, num(2)), A, 15, 5, 2, 0),
+    "a term twice": (op("add", A, A), A, 10, 5, 2, 0),
+    "and one more": (op("add", op("mul", op("add", A, B), num(3)), num(1)), op("add", B, A), 12, 4, 3, 1),
+}
+
 
 @pytest.mark.parametrize("name", SHIFTED)
 def test_a_remainder_is_known_by_its_terms(name: str) -> None:
     a, x, shift = SHIFTED[name]
-    assert remainder(less_multiple(a, x)) == Remainder(x, 5, shift)
+    assert remainder(less_multiple(a, x)) == Remainder(x, 5, 1, shift)
+
+
+@pytest.mark.parametrize("name", MULTIPLES)
+def test_a_multiple_of_a_remainder_is_known(name: str) -> None:
+    a, x, n, m, scale, shift = MULTIPLES[name]
+    if name == "of what is divided":
+        assert remainder(less_multiple(a, x, n, m)) is None  # three times, and twice what is divided
+        n = 10
+    assert remainder(less_multiple(a, x, n, m)) == Remainder(x, m, scale, shift)
 
 
 OTHERS = {

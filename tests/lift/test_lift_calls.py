@@ -1,21 +1,16 @@
-"""Calls that change variables of Main, or read them: where they stand, and what loops around them make of it."""
+"""Calls that change variables of Main: loops around them carry these, whatever else has their names."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from lifting import Facts, Table, agree, floats, graph_of, ints, refusals
+from lifting import Facts, Table, agree, floats, graph_of, ints
 
 N = 6
 FACTS = Facts(
     {"n": N},
     {"q": Table((N,), "int", (-9, 9)), "x": Table((N,), "float"), "d": Table((1,), "int", (-3, 3))},
 )
-
-COUNT = """## To count (k: Int) -> Int:
-    Set g to g + 1.
-    Return k.
-"""
 
 LIFTED = {
     "a call in a condition moves a counter": """## To bump (k: Int) -> Int:
@@ -135,81 +130,3 @@ def test_what_calls_change_is_carried(name: str) -> None:
     graph = graph_of(LIFTED[name], FACTS)
     for seed, d in enumerate((-3, 0, 1, 3)):
         agree(LIFTED[name], FACTS, {"q": ints(seed, -9, 9, N), "x": floats(seed, N), "d": np.array([d])}, graph=graph)
-
-
-REFUSED = {
-    "the right side of and": (
-        COUNT + "## Main\nLet g be 0.\nLet y be 0.\nIf q[1] > 0 and count(q[1]) > 2:\n    Set y to 1.\n",
-        'the right side of "and" changes "g", and is reached in some cases only',
-    ),
-    "the right side of or, in a loop": (
-        COUNT
-        + "## Main\nLet g be 0.\nLet y be 0.\nRepeat for i from 1 to n:\n    If q[i] > 0 or count(q[i]) < -2:\n"
-        + "        Set y to y + 1.\nSet y to y + g.\n",
-        'the right side of "or" changes "g", and is reached in some cases only',
-    ),
-    "the condition of a While": (
-        COUNT
-        + "## Main\nLet g be 0.\nLet i be 1.\nLet y be 0.\nWhile i <= count(3):\n    Set y to y + i.\n"
-        + "    Set i to i + 1.\nSet y to y + g * 100.\n",
-        'the condition of this While changes "g" every time it is asked',
-    ),
-    "the limit of a While, which the body moves": (
-        "## To limit (k: Int) -> Int:\n    Return g.\n## Main\nLet g be 6.\nLet i be 1.\nLet y be 0.\n"
-        "While i <= limit(0):\n    Set y to y + q[i].\n    Set i to i + 1.\n    Set g to g - 1.\n",
-        "how often this While runs depends on values that are computed",
-    ),
-    "the step of a While, which the body moves": (
-        "## To step (k: Int) -> Int:\n    Return g.\n## Main\nLet g be 1.\nLet i be 1.\nLet y be 0.\n"
-        "While i <= n:\n    Set y to y + q[1] + 1.\n    Set i to i + step(0).\n    Set g to g + 1.\n",
-        "how often this While runs depends on values that are computed",
-    ),
-    "the step of a While, which changes": (
-        COUNT
-        + "## Main\nLet g be 0.\nLet i be 1.\nLet y be 0.\nWhile i <= n:\n    Set y to y + 1.\n"
-        + "    Set i to i + count(1).\nSet y to y + g.\n",
-        "how often this While runs depends on values that are computed",
-    ),
-    "two variables of one name": (
-        "## To add (k: Int) -> Int:\n    Set t to t + k.\n    Return k.\n## Main\nLet t be 0.\nLet y be 0.\n"
-        "Repeat for j from 1 to 2:\n    Let t be 7.\n    Repeat for i from 1 to n:\n"
-        "        Set t to t + add(q[i]).\n    Set y to y + t.\nSet y to y + t * 100.\n",
-        'the loop changes two variables called "t", one of them Main\'s, by a function it calls',
-    ),
-    "a text that a loop changes": (
-        '## Main\nLet y be q[1].\nLet m be "".\nRepeat for i from 1 to 3:\n    Set m to m + "x".\n'
-        "    Set y to y + i.\nShow m.\n",
-        '"m" holds a text before this loop, and the loop changes it',
-    ),
-    "Show where only a run knows": (
-        "## Main\nLet y be 1.\nIf q[1] > 0:\n    Show y.\nSet y to 2.\n",
-        "Show stands under a condition that only a run knows",
-    ),
-    "Show after a return in some cases": (
-        "## Main\nLet y be 1.\nIf q[1] > 0:\n    Return.\nShow y.\n",
-        "Show stands under a condition that only a run knows",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_always_done_or_not_done_once_is_refused(name: str) -> None:
-    source, why = REFUSED[name]
-    assert [w for _, w in refusals(source, FACTS)] == [why]
-
-
-def test_an_iteration_that_reads_what_it_sets_first_begins_with_what_was_there() -> None:
-    """The first iteration sets `t` whatever it was, but compares it before: it is no maximum of items alone."""
-    source = """## Main
-Let c be 0.
-Let t be 7.
-Repeat for i from 1 to n:
-    If t > 3:
-        Set c to c + 1.
-    If i == 1 or q[i] > t:
-        Set t to q[i].
-Let y be c.
-"""
-    assert [why for _, why in refusals(source, FACTS)] == [
-        '"t" is computed from what it was in the iteration before: a recurrence'
-    ]

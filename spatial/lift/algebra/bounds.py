@@ -174,7 +174,7 @@ def _remainders(node: Lin, naive: Bounds, memo: Memo) -> Bounds:
     """Tighter bounds where `k E - k m (E // m)` occurs: a remainder lies between 0 and m - 1."""
     found = naive
     for atom, c in node.terms:
-        match atom:
+        match _quotient(atom):
             case Op(fn="floordiv", args=(e, Lin(const=m, terms=()))) if m > 0 and c % m == 0:
                 k = -c // m
                 rest = combine(combine(node, e, -k), atom, k * m)
@@ -184,6 +184,15 @@ def _remainders(node: Lin, naive: Bounds, memo: Memo) -> Bounds:
             case _:
                 pass
     return found
+
+
+def _quotient(atom: Node) -> Node:
+    """An atom, or what it is where it is kept as a number of its own."""
+    match atom:
+        case Get(tensor=Made(pieces=(piece,), base=None), index=()) if not piece.guards:
+            return piece.value
+        case _:
+            return atom
 
 
 def tensor_bounds(tensor: Tensor, memo: Memo) -> Bounds:

@@ -117,8 +117,9 @@ def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:
             loop.span,
             binder=kept.name,
         )
-    twice = next((a.name for n, a in enumerate(cells) if any(a.name == b.name for b in cells[:n])), None)
-    if twice is not None:
+    names = [c.name for c in cells]
+    if len(set(names)) < len(names):
+        twice = next(name for n, name in enumerate(names) if name in names[:n])
         raise NotLifted(
             f'the loop changes two variables called "{twice}", one of them Main\'s, by a function it calls',
             "give one of them another name",
