@@ -54,14 +54,24 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Made:
+    """What became of a statement, by its node in the graph and its place in a block's body (-1: in none): the kind of
+    its section, and the body of each of its parts."""
+
+    node: int
+    inner: int
+    kind: str
+    bodies: tuple[Body, ...]
+
+
+@dataclass(frozen=True)
 class ProgramLowering:
     """What became of a program: counts always, the program only where every statement was lowered and composed.
 
     `missing`: statements refused for a reason of their own; `depending`: those that read what is missing. `state`:
     tables in the order in which they are first met; `carried`: those of them that no call assembles whole. `kinds`:
     sections by kind, block instances counted; `views`: statements that became views; `fills`: (IR tensor, graph tensor)
-    of each constant; `planned`: distinct sections planned here; `made`: the kind of section of each statement, by its
-    node and place in a block's body.
+    of each constant; `planned`: distinct sections planned here; `made`: what each statement that was lowered became.
     """
 
     program: Program | None
@@ -76,7 +86,7 @@ class ProgramLowering:
     fills: tuple[tuple[str, int], ...] = ()
     planned: int = 0
     depending: tuple[g.Missing, ...] = ()
-    made: tuple[tuple[int, int, str], ...] = ()
+    made: tuple[Made, ...] = ()
 
     def whole(self) -> Program | None:
         """The program, or None where the lowering is partial."""
@@ -282,7 +292,7 @@ def lower(
     work = Lowering(target, options, stored, put.kept, held_ranges(graph))
     origins = {(o.node, o.inner): o for o in lifted.origins}
     groups: list[tuple[g.Block | None, list[Section]]] = []
-    made: list[tuple[int, int, str]] = []
+    made: list[Made] = []
     for node, owners in zip(graph.nodes, put.owners, strict=True):
         block = node if isinstance(node, g.Block) else None
         body = node.body if isinstance(node, g.Block) else (node,)
@@ -291,7 +301,7 @@ def lower(
         for statement, owner in zip(body, owners, strict=True):
             source = numbers.get(owner, number)
             kind, sections = work.sections(statement, origins.get(owner), source, block.trip if block else 1)
-            made += [(*owner, kind)] if sections else []
+            made += [Made(*owner, kind, tuple(s.body for s in sections))] if sections else []
             groups[-1][1].extend(sections)
     missing = tuple(dict(reversed(work.missing)).values())[::-1] + lifted.missing
     count = sum(work.kinds.values())

@@ -43,12 +43,12 @@ def run(options: argparse.Namespace) -> int:
     program = lowering.whole()
     more = explained(job, lowering) if options.explain else {}
     if options.json:
-        passes = {"trace": tracing.records(trace, program)} if _traces(options) else {}
+        passes = {"trace": tracing.records(trace, tracing.known(job, lowering))} if _traces(options) else {}
         print_json("compile", _record(job.lifted, lowering) | more | passes)
     else:
         for line in (*_told(job.lifted, lowering), *(told(more) if more else ())):
             print(line)
-    for line in () if options.json else _more(options, trace, program, job):
+    for line in () if options.json else _more(options, trace, job, lowering):
         print(line)
     if _traces(options):
         _timed(trace)
@@ -79,7 +79,7 @@ def _traced(options: argparse.Namespace, job: Job) -> tuple[ProgramLowering, Tra
         if options.trace_dir is not None:
             tracing.write(trace, options.trace_dir)
         if not ended and _traces(options):
-            for line in tracing.lines(trace, None, job.target):
+            for line in tracing.lines(trace, tracing.known(job, None)):
                 print(line, file=sys.stderr)
 
 
@@ -137,7 +137,7 @@ def _missing(m: Missing) -> dict[str, object]:
     }
 
 
-def _more(options: argparse.Namespace, trace: Trace, program: Program | None, job: Job) -> Iterator[str]:
+def _more(options: argparse.Namespace, trace: Trace, job: Job, lowering: ProgramLowering) -> Iterator[str]:
     """The plan of each distinct section, and what its passes changed, where they are asked for."""
     for number, history in enumerate(trace.sections):
         made = history.made()
@@ -149,7 +149,7 @@ def _more(options: argparse.Namespace, trace: Trace, program: Program | None, jo
                 if names:
                     yield f"  {what}: {', '.join(names)}"
     if _traces(options):
-        yield from tracing.lines(trace, program, job.target)
+        yield from tracing.lines(trace, tracing.known(job, lowering))
 
 
 def _write(path: Path, program: Program) -> None:

@@ -30,8 +30,8 @@ def explained(job: Job, lowering: ProgramLowering) -> Record:
         return {"explained": [], "recorded": [], "operands": [], "dense": [], "links": []}
     names = names_of(graph, job.lifted)
     sections: dict[tuple[int, int], list[str]] = {}
-    for node, inner, kind in lowering.made:
-        sections.setdefault((node, inner), []).append(kind)
+    for made in lowering.made:
+        sections.setdefault((made.node, made.inner), []).append(made.kind)
     joined: dict[int, list[Recorded]] = {}
     for r in job.lifted.recorded:
         if r.fate == "joined":

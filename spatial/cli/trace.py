@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spatial.errors import UsageError, counted
 
 if TYPE_CHECKING:
+    from spatial.cli.jobs import Job
     from spatial.ir.body import Body, Plan
-    from spatial.ir.program import Program
+    from spatial.ir.graph import Origin
+    from spatial.lowering import ProgramLowering
     from spatial.passes.trace import History, Trace, Traced
     from spatial.target import Target
 
@@ -26,27 +29,51 @@ _NAMES = 8
 """Parts of a body that are named in one line before the rest is counted; records name all."""
 
 
-def numbered(program: Program | None) -> dict[Body, int]:
-    """The bodies of a program with the numbers by which it calls them; none of a program that is not whole."""
-    return {} if program is None else {body: n for n, body in enumerate(program.bodies)}
+@dataclass(frozen=True)
+class Known:
+    """What is known of bodies beside their sections: the number by which the program calls one, the statements it was
+    made for; and the chip."""
+
+    numbers: Mapping[Body, int]
+    origins: Mapping[Body, Sequence[Origin]]
+    chip: Target
+
+
+def known(job: Job, lowering: ProgramLowering | None) -> Known:
+    """What is known once the lowering has ended; next to nothing where it has not."""
+    if lowering is None:
+        return Known({}, {}, job.target)
+    program = lowering.whole()
+    numbers = {} if program is None else {body: n for n, body in enumerate(program.bodies)}
+    origins = {(o.node, o.inner): o for o in job.lifted.origins}
+    found: dict[Body, dict[Origin, None]] = defaultdict(dict)
+    for made in lowering.made:
+        if (origin := origins.get((made.node, made.inner))) is not None:
+            for body in made.bodies:
+                found[body][origin] = None
+    return Known(numbers, {body: list(those) for body, those in found.items()}, job.target)
 
 
 # ---------------------------------------------------------------- as records
 
 
-def records(trace: Trace, program: Program | None) -> list[Record]:
+def records(trace: Trace, known: Known) -> list[Record]:
     """A record of each distinct section and its passes, the template as if a pass had made it."""
-    bodies = numbered(program)
     return [
         {
             "section": n,
-            "body": _body(history, bodies),
+            "body": _number(history, known),
+            "statements": [_statement(o) for o in _origins(history, known)],
             "sites": [history.target.columns, history.target.rows],
             "passes": [_made("template", None, history.template), *(_record(t) for t in history.passes if t.after)],
             "refused": _refused(history),
         }
         for n, history in enumerate(trace.sections)
     ]
+
+
+def _statement(o: Origin) -> Record:
+    return {"statement": o.statement, "binder": o.name, "file": o.file, "line": o.line, "column": o.column}
 
 
 def _record(traced: Traced) -> Record:
@@ -70,9 +97,14 @@ def _made(name: str, before: Body | None, after: Body) -> Record:
     }
 
 
-def _body(history: History, bodies: dict[Body, int]) -> int | None:
+def _number(history: History, known: Known) -> int | None:
     made = history.made()
-    return None if made is None else bodies.get(made)
+    return None if made is None else known.numbers.get(made)
+
+
+def _origins(history: History, known: Known) -> Sequence[Origin]:
+    made = history.made()
+    return () if made is None else known.origins.get(made, ())
 
 
 def _refused(history: History) -> str | None:
@@ -83,22 +115,26 @@ def _refused(history: History) -> str | None:
 # ---------------------------------------------------------------- as lines
 
 
-def lines(trace: Trace, program: Program | None, chip: Target) -> Iterator[str]:
-    """Each section as it was selected, then a line for each pass, and what it changed below."""
-    bodies = numbered(program)
+def lines(trace: Trace, known: Known) -> Iterator[str]:
+    """Each section, how it was selected, then a line for each pass and what it changed below."""
     for n, history in enumerate(trace.sections):
-        yield from _wrapped(f"section {n}{_about(history, bodies, chip)}: {_whole(history.template)}", "", "  ")
+        yield from _wrapped(f"section {n}: {_about(history, known)}", "", "  ")
+        yield from _wrapped(f"template: {_whole(history.template)}", "  ", "    ")
         for traced in history.passes:
             yield from _pass(traced)
 
 
-def _about(history: History, bodies: dict[Body, int], chip: Target) -> str:
-    number = _body(history, bodies)
-    called = "" if number is None else f", body {number} of the program"
-    here = history.target
-    if (here.columns, here.rows) == (chip.columns, chip.rows):
-        return called
-    return f"{called}, for {here.columns} x {here.rows} sites"
+def _about(history: History, known: Known) -> str:
+    """Which body of the program it is, and what for."""
+    number, origins, here = _number(history, known), _origins(history, known), history.target
+    parts = ["no body of a program" if number is None else f"body {number} of the program"]
+    if origins:
+        first, more = origins[0], len(origins) - 1
+        place = f"{Path(first.file).name}:{first.line}:{first.column} {first.name or '-'}"
+        parts.append(f"for {place}" + (f" and {counted(more, 'more statement')}" if more else ""))
+    if (here.columns, here.rows) != (known.chip.columns, known.chip.rows):
+        parts.append(f"on {here.columns} x {here.rows} of the sites")
+    return ", ".join(parts)
 
 
 def _whole(body: Body) -> str:

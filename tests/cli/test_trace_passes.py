@@ -58,19 +58,20 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
 
 def sections(out: str) -> list[list[str]]:
     """The lines of each traced section."""
-    return [part.splitlines() for part in re.split(r"^(?=section \d+(?:, |: \d+ stage))", out, flags=re.MULTILINE)[1:]]
+    return [part.splitlines() for part in re.split(r"^(?=section \d+: (?:body|no body) )", out, flags=re.MULTILINE)[1:]]
 
 
 def test_every_section_is_told_with_every_pass_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = said(capsys, "--trace-passes")
     first, *halves = sections(out)
-    assert first[0].startswith(
-        "section 0, body 0 of the program: 6 stages (load 2, store 1, matmul 1, generic 2), 5 queues"
-    )
-    assert halves[0][0].startswith("section 1, body 1 of the program, for 8 x 4 sites: ")
-    assert len(halves) == 2
+    assert first[:2] == [
+        "section 0: body 0 of the program, for rows.lg:7:5 y",
+        "  template: 6 stages (load 2, store 1, matmul 1, generic 2), 5 queues, 10 items",
+    ]
+    places = [f"section {n}: body {n} of the program, for rows.lg:12:5 z, on 8 x 4 of the sites" for n in (1, 2)]
+    assert [lines[0] for lines in halves] == places
     for lines in (first, *halves):
-        assert [line.split(":")[0].strip() for line in lines if re.match(r"  \w+: ", line)] == ORDER
+        assert [line.split(":")[0].strip() for line in lines if re.match(r"  \w+: ", line)] == ["template", *ORDER]
         assert lines[-1] == "  verify: verified"
     assert "  fuse_generic: stages 6 -> 5 (generic 2 -> 1), queues 5 -> 4" in first
     assert "  fuse_generic: nothing changed" in halves[0]
@@ -120,6 +121,9 @@ def test_records_follow_each_section_from_its_template(capsys: pytest.CaptureFix
     program: Program = parse_program(Path("rows.txt").read_text())
     assert [(t["section"], t["body"], t["sites"], t["refused"]) for t in trace] == [
         (0, 0, [8, 8], None), (1, 1, [8, 4], None), (2, 2, [8, 4], None),
+    ]  # fmt: skip
+    assert [[(s["file"], s["line"], s["binder"]) for s in t["statements"]] for t in trace] == [
+        [("rows.lg", 7, "y")], [("rows.lg", 12, "z")], [("rows.lg", 12, "z")],
     ]  # fmt: skip
     for row in trace:
         assert [made["name"] for made in row["passes"]] == ["template", *ORDER]
@@ -179,8 +183,9 @@ def test_a_section_that_is_refused_is_traced_as_far_as_it_came(capsys: pytest.Ca
     path.write_text(text)
     out, err = said(capsys, "--trace-dir", "refused", code=1)
     first, *_ = sections(out)
-    assert first[0].startswith("section 0: 6 stages")
-    assert [line.split(" ")[2].rstrip(":") for line in first if re.match(r"  \w", line)] == ["fuse_generic", "tile"]
+    assert first[0] == "section 0: no body of a program"
+    names = [line.split(" ")[2].rstrip(":") for line in first if re.match(r"  \w", line)]
+    assert names == ["template", "fuse_generic", "tile"]
     assert "  tile refuses it: no plan of this section fits: scratch needs " in "\n".join(first)
     assert "no plan of this section fits" in err
     assert [p.name for p in sorted(Path("refused/section-000").iterdir())] == ["0-template.txt", "1-fuse_generic.txt"]
@@ -221,3 +226,12 @@ def test_a_pass_that_fails_leaves_what_it_was_given(
     assert "  synthesize_handshakes: scheduled" in err
     assert err.splitlines()[-1].startswith("error: KeyError: 'scheduled'; this is a fault of this program")
     assert sorted(Path("failed/section-000").iterdir())[-1].name == "6-synthesize_handshakes.txt"
+
+
+def test_a_section_that_stands_for_several_statements_names_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    twice = "Let {0} be a new Seq of Float.\nRepeat for i from 1 to n:\n    Push item i of x * 2.0 to {0}.\n"
+    Path("rows.lg").write_text("## Main\n" + twice.format("a") + twice.replace("of x", "of a").format("z"))
+    capsys.readouterr()
+    assert main([*GIVEN[:5], "n=64", "--results", "z,a", "--trace-passes"]) == 0
+    (lines,) = sections(capsys.readouterr().out)
+    assert lines[0] == "section 0: body 0 of the program, for rows.lg:4:5 a and 1 more statement"

@@ -36,6 +36,6 @@ def test_the_trace_is_printed_so(tmp_path: Path) -> None:
         [sys.executable, "-m", "spatial", *session[1].split()],
         cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    printed = run.stdout[run.stdout.index("section 0,") :]
+    printed = run.stdout[run.stdout.index("section 0: ") :]
     # What the search prefers, and how deep buffers are, may be otherwise on another day; what passes do may not.
     assert re.fullmatch(re.sub(r"\d+", r"\\d+", re.escape(session[2])), printed), printed
