@@ -47,9 +47,9 @@ from spatial.lift.algebra.values import (
     parts,
 )
 from spatial.lift.algebra.values import Piece as UnitPiece
+from spatial.lift.canonical.axes import outer_folds
 from spatial.lift.canonical.boxes import all_nodes
 from spatial.lift.canonical.closed import is_fill
-from spatial.lift.canonical.hoist import outer_folds
 from spatial.lift.canonical.order import Region
 from spatial.lift.canonical.units import Unit
 from spatial.lift.context.state import NotLifted

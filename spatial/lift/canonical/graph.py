@@ -14,9 +14,10 @@ from spatial.graph.ranges import with_ranges
 from spatial.ir.graph import Graph, Lifted, Shown
 from spatial.lift.algebra.settle import settle
 from spatial.lift.algebra.values import Node, Piece, Source, Sym, Tensor, constant
+from spatial.lift.canonical.axes import outer_folds
 from spatial.lift.canonical.boxes import reshape
 from spatial.lift.canonical.emit import Emitter
-from spatial.lift.canonical.hoist import Hoister, outer_folds, tabulate
+from spatial.lift.canonical.hoist import Hoister
 from spatial.lift.canonical.inside import check_inside
 from spatial.lift.canonical.joins import join, reachable
 from spatial.lift.canonical.layers import fold_layers
@@ -29,6 +30,7 @@ from spatial.lift.canonical.record import recorded, unread
 from spatial.lift.canonical.regions import Regions
 from spatial.lift.canonical.share import merge
 from spatial.lift.canonical.sizes import cut_large
+from spatial.lift.canonical.tabulate import tabulate
 from spatial.lift.canonical.units import Unit, Units
 from spatial.lift.context.machine import Machine
 from spatial.lift.context.state import NotLifted, Seq, Site, Text, Value

@@ -17,7 +17,6 @@ from spatial.lift.algebra.values import (
     Const,
     Fold,
     Get,
-    Instance,
     Lin,
     Node,
     Op,
@@ -33,11 +32,12 @@ from spatial.lift.algebra.values import (
     scale,
 )
 from spatial.lift.algebra.walk import below, children
+from spatial.lift.canonical.axes import axes_of, free_axes, outer_folds
 from spatial.lift.canonical.closed import is_closed, is_fill, without_fills
 from spatial.lift.canonical.inside import inside
 from spatial.lift.canonical.share import Shared
 from spatial.lift.canonical.units import Unit, Units
-from spatial.lift.context.state import NotLifted, Site
+from spatial.lift.context.state import Site
 
 
 class Hoister:
@@ -284,46 +284,6 @@ class Hoister:
             unit.pieces = tuple(pieces)
 
 
-def tabulate(units: Units, live: Sequence[Unit]) -> list[Unit]:
-    """Indices that stay quotients become reads of a build-time table of integers; the tables made."""
-    made: list[Unit] = []
-    known: dict[Node, Node] = {}
-
-    def index(node: Node) -> Node:
-        const, terms = parts(node)
-        bent = {a: c for a, c in terms if isinstance(a, Op)}
-        if not bent:
-            return node
-        straight: dict[Node, int] = {
-            a: c for a, c in terms if isinstance(a, Sym) and not any(a in o.free for o in bent)
-        }
-        rest = {a: c for a, c in terms if a not in straight}
-        value = linear(const, rest)
-        if not is_affine(value):
-            raise NotLifted("an index adds an item of a table to a quotient", "compute it into a sequence first")
-        if value not in known:
-            vars = tuple(sorted((s for s in value.free if isinstance(s, Sym)), key=lambda s: s.serial))
-            own = tuple(Sym(v.name, v.extent) for v in vars)
-            unit = units.new("an index", tuple(v.extent or 0 for v in vars), "int", 0, None)
-            change = Substitution(dict(zip(vars, own, strict=True)))
-            unit.pieces = (Piece(own, (), own, change.node(value)),)
-            unit.belong()
-            made.append(unit)
-            known[value] = get(unit, vars)
-        return combine(linear(0, straight), known[value])
-
-    mapper = Mapper(lambda t, at: get(t, tuple(index(i) for i in at)))
-    for u in live:
-        try:
-            u.pieces = tuple(
-                Piece(q.vars, q.guards, tuple(index(i) for i in q.pos), q.value, q.ordered)
-                for q in (mapper.piece(p) for p in u.pieces)
-            )
-        except NotLifted as problem:
-            raise problem.at(u.span, u.name) from None
-    return made
-
-
 class _Replace(Rebuild):
     """Puts nodes in the place of the reductions of an expression (what those hold, and indices, stay)."""
 
@@ -372,31 +332,3 @@ def _over_places(node: Node, index: Lin, extent: int, axes: frozenset[Sym]) -> t
             others = axes - {a for a, _ in own}
             return (value, place, others) if axes_of(value, axes) <= others else None
     return None
-
-
-def outer_folds(node: Node) -> list[Fold]:
-    """The reductions of a value that are in no other, each once."""
-    found: dict[Fold, None] = {}
-    seen: set[int] = set()
-    pending = [node]
-    while pending:
-        n = pending.pop()
-        if id(n) in seen or isinstance(n, Get):
-            continue
-        seen.add(id(n))
-        if isinstance(n, Fold):
-            found[n] = None
-        else:
-            pending += children(n)[::-1]
-    return list(found)
-
-
-def axes_of(node: Node, box: frozenset[Sym]) -> frozenset[Sym]:
-    """The variables of `box` in an expression."""
-    return frozenset(s for s in node.free if isinstance(s, Sym) and s in box)
-
-
-def free_axes(node: Node) -> frozenset[Sym]:
-    """All box variables in an expression (the instance number of a block too, for a closed form)."""
-    closed = is_closed(node)
-    return frozenset(s for s in node.free if isinstance(s, Sym) and (closed or not isinstance(s, Instance)))

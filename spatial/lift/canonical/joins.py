@@ -19,9 +19,9 @@ from spatial.lift.algebra.rewrite import Mapper, Substitution
 from spatial.lift.algebra.solve import injective, lands
 from spatial.lift.algebra.values import ZERO, Fold, Get, Node, Piece, Sym, Tensor, get, parts
 from spatial.lift.algebra.walk import children, levels, tree_size
+from spatial.lift.canonical.axes import outer_folds
 from spatial.lift.canonical.boxes import split_as
 from spatial.lift.canonical.closed import is_fill
-from spatial.lift.canonical.hoist import outer_folds
 from spatial.lift.canonical.sizes import LARGE
 from spatial.lift.canonical.units import Unit, Units
 

@@ -11,7 +11,7 @@ from math import prod
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.values import Node, Piece, Sym, combine, constant, integer, scale
-from spatial.lift.canonical.hoist import outer_folds
+from spatial.lift.canonical.axes import outer_folds
 from spatial.lift.canonical.units import Unit
 
 SHORT = 32

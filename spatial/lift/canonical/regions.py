@@ -43,8 +43,9 @@ from spatial.lift.algebra.values import (
     scale,
 )
 from spatial.lift.algebra.walk import below, children
+from spatial.lift.canonical.axes import axes_of, free_axes
 from spatial.lift.canonical.boxes import split_piece
-from spatial.lift.canonical.hoist import Hoister, axes_of, free_axes
+from spatial.lift.canonical.hoist import Hoister
 from spatial.lift.canonical.units import Unit
 
 _PIECES = 64

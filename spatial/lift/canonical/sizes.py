@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from spatial.lift.algebra.rewrite import Rebuild
 from spatial.lift.algebra.values import Node, Op
 from spatial.lift.algebra.walk import below, children, tree_size
+from spatial.lift.canonical.axes import free_axes
 from spatial.lift.canonical.closed import is_closed, is_fill
-from spatial.lift.canonical.hoist import Hoister, free_axes
+from spatial.lift.canonical.hoist import Hoister
 from spatial.lift.canonical.inside import inside
 from spatial.lift.canonical.units import Unit, Units
 from spatial.lift.context.state import NotLifted

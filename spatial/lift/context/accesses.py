@@ -1,4 +1,5 @@
-"""An access to a sequence: an index that is to be proved in range, and what is said where it is not.
+"""An access to a sequence: an index that is to be proved in range, and what is said where it is not, or where there is
+none.
 
 Proves nothing: the machine does, and keeps the accesses of loops that are not closed yet.
 """
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 from spatial.lift.algebra.bounds import bounds
 from spatial.lift.algebra.values import Get, Node, Source, int_constant, plus
 from spatial.lift.algebra.walk import below
-from spatial.lift.context.state import NotLifted
+from spatial.lift.context.facts import Facts
+from spatial.lift.context.state import NotLifted, Seq
 from spatial.logos.syntax import Span
 
 
@@ -63,3 +65,17 @@ def said(size: Node) -> str:
 
 def _bound(value: int | None) -> str:
     return "an unknown value" if value is None else str(value)
+
+
+def no_number(value: Seq, facts: Facts) -> tuple[str, str]:
+    """Why a sequence cannot stand where a number is wanted, and what would."""
+    source = value.tensor
+    if not isinstance(source, Source) or not value.whole:
+        return "a sequence stands where a number is wanted", "take an item of it, or loop over its items"
+    name = source.name
+    if name in facts.tables:
+        return f'the table "{name}" stands where a number is wanted', f"take an item of it, as in item 1 of {name}"
+    if facts.open_inputs:
+        why = f'"{name}" stands where a number is wanted, but a name that is never bound is a sequence given as input'
+        return why, f"give its value if it is a size: `--size {name}=…`; take an item of it if it is a sequence"
+    return f'the weight "{name}" stands where a number is wanted', "take an item of it, or use a size of the spec"

@@ -28,7 +28,7 @@ from spatial.lift.algebra.values import (
     scale,
 )
 from spatial.lift.algebra.walk import below
-from spatial.lift.context.accesses import Access, out_of_range, said
+from spatial.lift.context.accesses import Access, no_number, out_of_range, said
 from spatial.lift.context.changes import Changes, Variable
 from spatial.lift.context.facts import Facts
 from spatial.lift.context.flat import places, rolled, unrolled
@@ -150,7 +150,7 @@ class Machine:
         else:
             raise NotLifted(
                 f'"{name}" is not bound here, and no size, table or weight of the spec has that name',
-                _nearest(name, self.facts.names()),
+                nearest(name, sorted(self.facts.names())),
                 span,
             )
         made.mode = "flat" if name in self.flat_sources else ""
@@ -384,7 +384,7 @@ class Machine:
                     self.note(found, span)
                 return found
             case Seq():
-                problem = NotLifted(*self.no_number(value), span)
+                problem = NotLifted(*no_number(value, self.facts), span)
                 problem.number = value.tensor if value.whole else None
                 raise problem
             case _:
@@ -401,21 +401,6 @@ class Machine:
         flat = value.table is not None and value.table.mode == "flat"
         open_ = value.tensor.dims is None or self.undecided(value)
         return self.scalar(value, span) if flat or (open_ and isinstance(other, Node)) else value
-
-    def no_number(self, value: Seq) -> tuple[str, str]:
-        """Why a sequence cannot stand where a number is wanted, and what would."""
-        source = value.tensor
-        if not isinstance(source, Source) or not value.whole:
-            return "a sequence stands where a number is wanted", "take an item of it, or loop over its items"
-        name = source.name
-        if name in self.facts.tables:
-            return f'the table "{name}" stands where a number is wanted', f"take an item of it, as in item 1 of {name}"
-        if self.facts.open_inputs:
-            why = (
-                f'"{name}" stands where a number is wanted, but a name that is never bound is a sequence given as input'
-            )
-            return why, f"give its value if it is a size: `--size {name}=…`; take an item of it if it is a sequence"
-        return f'the weight "{name}" stands where a number is wanted', "take an item of it, or use a size of the spec"
 
     def note(self, read: Get, span: Span) -> None:
         """Records what a read of a source of unknown shape says about its shape."""
@@ -449,7 +434,3 @@ class Machine:
 
 def _extents(tensor: Tensor) -> list[int]:
     return [d or 1 for d in tensor.dims or ()]
-
-
-def _nearest(name: str, known: set[str]) -> str:
-    return nearest(name, sorted(known))
