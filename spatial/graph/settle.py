@@ -24,6 +24,7 @@ def settle(graph: Graph) -> Graph:
     before, after = written_over(graph), versions(graph)
     tensors, nodes = list(graph.tensors), list(graph.nodes)
     state: list[tuple[str, int, int]] = []
+    results = dict(graph.results)
     for name, start, end in graph.state:
         at = end
         while at != start and at in before:
@@ -34,9 +35,13 @@ def settle(graph: Graph) -> Graph:
                 last = after[last]
             tensors.append(GraphTensor(source.dims, source.kind, "made", "", source.range))
             nodes.append(_copy(end, len(tensors) - 1, last, source.dims))
+            if results.get(name) == end:
+                results[name] = len(tensors) - 1  # a result that is the state is read where that is
             end = len(tensors) - 1
         state.append((name, start, end))
-    return replace(graph, tensors=tuple(tensors), nodes=tuple(nodes), state=tuple(state))
+    return replace(
+        graph, tensors=tuple(tensors), nodes=tuple(nodes), state=tuple(state), results=tuple(results.items())
+    )
 
 
 def versions(graph: Graph) -> dict[int, int]:

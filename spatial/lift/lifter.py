@@ -145,7 +145,14 @@ def _execute(
         try:
             ended = executor.body((statement,), machine.globals)
             if isinstance(ended, Partly):
-                executor.onward(ended, program.main[n + 1 :], machine.globals)
+                rest = program.main[n + 1 :]
+                if any(isinstance(s, syntax.Let) for s in rest):
+                    raise NotLifted(
+                        "Main returns in some cases here, and binds variables afterwards",
+                        "bind them before, or write what follows under an Otherwise",
+                        statement.span,
+                    )
+                executor.onward(ended, rest, machine.globals)
             if ended is not None:
                 break
         except Exhausted as found:

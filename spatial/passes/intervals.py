@@ -21,6 +21,9 @@ from spatial.target import Target
 
 Interval = tuple[int, int]
 
+_BEYOND = 64
+"""A power of two that no integer format holds."""
+
 
 @dataclass
 class Proof:
@@ -112,7 +115,8 @@ def _accumulate(place: Place, number: int) -> Interval:
             return fits(grown, state.prec, f"the sum in {stage.name}")
         case Op(op="mul", args=(Cell(state=n), term)) if n == number:
             low, high = of(term)
-            most = max(abs(low), abs(high), 1) ** steps * max(abs(init[0]), abs(init[1]))
+            # What a long product may reach is not written out: it is beyond every format long before.
+            most = max(abs(low), abs(high), 1) ** min(steps, _BEYOND) * max(abs(init[0]), abs(init[1]))
             return fits((-most if low < 0 else 0, most), state.prec, f"the product in {stage.name}")
         case Op(op="min" | "max" | "select", args=args):
             intervals = [(of(a), is_truth(a)) for a in args]

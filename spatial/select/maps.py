@@ -63,6 +63,7 @@ def interleaved(placed: Sequence[Placed]) -> bool:
     return all(
         p.extents == first.extents
         and bases[k] == bases[0]
+        and (p.pos[2].via, p.pos[2].scale) == (first.pos[2].via, first.pos[2].scale)
         and p.pos[2].base.const % n == k
         and p.pos[:2] == first.pos[:2]
         and p.piece.guards == first.piece.guards

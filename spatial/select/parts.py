@@ -9,9 +9,9 @@ are made otherwise before (`select.staging`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
+from math import gcd, prod
 
 from spatial.ir.graph import Statement
 from spatial.numerics import precision
@@ -19,6 +19,9 @@ from spatial.select.emit import Misfit
 from spatial.select.maps import interleaved
 from spatial.select.pieces import Placed, Stored, place_piece
 from spatial.target import Target
+
+_COUNTED = 1 << 12
+"""Places along an axis that are looked at one by one."""
 
 
 def parts_of(statement: Statement, stored: dict[int, Stored], target: Target) -> tuple[Statement, ...]:
@@ -74,17 +77,46 @@ def _apart(one: Placed, other: Placed, unit: int) -> bool:
         a, b = one.pos[axis].base, other.pos[axis].base
         if a.coef("b") != b.coef("b"):
             continue
-        if not _along(one, axis, size) & _along(other, axis, size):
+        if _disjoint(_along(one, axis), _along(other, axis), size):
             return True
     return False
 
 
-def _along(placed: Placed, axis: int, size: int) -> set[int]:
-    """The places along one axis that a piece writes, in runs of `size`, instance 0's."""
+@dataclass(frozen=True)
+class _Along:
+    """The places along one axis that a piece writes, instance 0's: `const` and any sums of (stride, extent)."""
+
+    const: int
+    steps: tuple[tuple[int, int], ...]
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest."""
+        reach = [stride * (extent - 1) for stride, extent in self.steps]
+        return self.const + sum(min(r, 0) for r in reach), self.const + sum(max(r, 0) for r in reach)
+
+    def runs(self, size: int) -> set[int]:
+        """All, in runs of `size`."""
+        found = {self.const}
+        for stride, extent in self.steps:
+            found = {at + stride * n for at in found for n in range(extent)}
+        return {at // size for at in found}
+
+
+def _along(placed: Placed, axis: int) -> _Along:
     form = placed.pos[axis].base
-    found: Sequence[int] | set[int] = (form.const,)
-    for var in placed.par_vars():
-        stride = form.coef(f"v{var}")
-        if stride:
-            found = {at + stride * n for at in found for n in range(placed.extents[var])}
-    return {at // size for at in found}
+    steps = ((form.coef(f"v{var}"), placed.extents[var]) for var in placed.par_vars())
+    return _Along(form.const, tuple(s for s in steps if s[0]))
+
+
+def _disjoint(one: _Along, other: _Along, size: int) -> bool:
+    """Whether two pieces have no run of `size` places in common; of many places by their ends and strides alone."""
+    (a, b), (c, d) = one.ends, other.ends
+    if b // size < c // size or d // size < a // size:
+        return True
+    step = gcd(*(stride for stride, _ in (*one.steps, *other.steps)))
+    if step % size == 0 and step and (one.const // size - other.const // size) % (step // size):
+        return True
+    if max(prod(extent for _, extent in p.steps) for p in (one, other)) > _COUNTED:
+        return False
+    return not one.runs(size) & other.runs(size)

@@ -28,6 +28,7 @@ from spatial.ir.graph import (
     Piece,
     Read,
     Reduction,
+    Shown,
     Statement,
     Value,
 )
@@ -77,12 +78,23 @@ def staged(graph: Graph) -> Staged:
             copy = work.copy(tensor)
             items.append(_item(copy, (end,)))
             results[k] = (name, copy.out)
+    shows = list[Shown]()
+    for line in graph.shows:
+        parts = list[str | int]()
+        for part in line.parts:
+            if isinstance(part, int) and part in gone:
+                copy = work.copy(part)  # the version shown, before it is written over
+                items.append(_item(copy, (end,)))
+                part = copy.out
+            parts.append(part)
+        shows.append(replace(line, parts=tuple(parts)))
     done = _ordered(work, items)
     made = replace(
         graph,
         tensors=tuple(work.tensors),
         nodes=tuple(i.node for i in done),
         results=tuple(results),
+        shows=tuple(shows),
     )
     return Staged(made, tuple(i.owners for i in done), _kept(made))
 

@@ -131,7 +131,7 @@ def _placed(piece: Piece, box: _Box) -> _Placed | None:
             indirect = d
             continue
         own = _steps(piece, at)
-        if at.base.coef("b"):
+        if at.base.coef("b") or len(own) < len(_moving(piece, at)):
             return None
         rest = at.base.const
         for number, stride, extent in dim:
@@ -149,9 +149,13 @@ def _placed(piece: Piece, box: _Box) -> _Placed | None:
 
 
 def _steps(piece: Piece, at: At) -> dict[int, tuple[int, int]]:
-    """By stride the (variable, sign) of a position's terms; variables that stand still left out."""
-    moving = [(int(s[1:]), c) for s, c in at.base.terms if s != "b" and piece.par[int(s[1:])] > 1]
-    return {abs(c): (v, 1 if c > 0 else -1) for v, c in moving}
+    """By stride the (variable, sign) of a position's terms, one of each stride."""
+    return {abs(c): (v, 1 if c > 0 else -1) for v, c in _moving(piece, at)}
+
+
+def _moving(piece: Piece, at: At) -> list[tuple[int, int]]:
+    """The (variable, factor) of a position's terms; variables that stand still left out."""
+    return [(int(s[1:]), c) for s, c in at.base.terms if s != "b" and piece.par[int(s[1:])] > 1]
 
 
 def _residues(pieces: Sequence[Piece], box: _Box) -> int:

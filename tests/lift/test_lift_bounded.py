@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from lifting import Facts, Table, agree, floats, lifted, refusals
 
+from spatial.ir.graph import Fn, Statement, Value
 from spatial.lift.context.spent import RUN
 
 FACTS = Facts({"n": 6}, {"x": Table((6,), "float")})
@@ -95,3 +96,28 @@ def test_sequences_that_double_are_no_work() -> None:
 def test_choices_within_choices_are_looked_at_so_often_and_no_more(depth: int) -> None:
     source = "## Main\nLet k be floor(x[1]).\n" + "Set k to max(k, min(k, 3) + k) - k * 2.\n" * depth
     agree(source + "Let y be x[max(1, min(k, 6))].\n", FACTS, {"x": floats(1, 6)})
+
+
+@pytest.mark.parametrize("steps", [60, 330])
+def test_a_long_chain_of_operations_is_several_statements(steps: int) -> None:
+    """What a graph is written as holds no more than some hundred levels."""
+    body = "".join(f"    Set t to t * (item i of x * 0.5) + {k}.5.\n" for k in range(steps))
+    source = f"## Main\nLet y be [].\nRepeat for i from 1 to n:\n    Let t be item i of x.\n{body}    Push t to y.\n"
+    facts = Facts({"n": 4}, {"x": Table((4,), "float")})
+    graph = agree(source, facts, {"x": floats(1, 4)})
+    values = [p.value for s in graph.nodes if isinstance(s, Statement) for p in s.pieces]
+    assert len(values) >= 2 * steps // 96 and max(map(depth, values)) <= 96
+
+
+def depth(value: Value) -> int:
+    return 1 + max(map(depth, value.args), default=0) if isinstance(value, Fn) else 1
+
+
+def test_conditions_nested_too_deep_are_refused() -> None:
+    tests = "".join(f"    Let c{k + 1} be item i of x > {k}.5 {('and', 'or')[k % 2]} c{k}.\n" for k in range(100))
+    source = (
+        f"## Main\nLet y be 0.\nRepeat for i from 1 to n:\n    Let c0 be item i of x > 0.5.\n{tests}"
+        "    If c100:\n        Set y to y + 1.\n"
+    )
+    ((_, why),) = refusals(source, Facts({"n": 4}, {"x": Table((4,), "float")}))
+    assert why == '"y" is computed by an expression that is nested more than 96 deep'

@@ -274,6 +274,23 @@ def guard_forms(guards: Iterable[Node]) -> list[Node]:
     return [form for g in guards for form in _proved(g, True, memo)]
 
 
+def told_by_forms(condition: Node, holds: bool = True) -> bool:
+    """Whether a condition holds (or not) wherever the integers that it says are at least zero are so."""
+    match condition:
+        case Const(value=value):
+            return bool(value) == holds
+        case Op(fn="not", args=(inner,)):
+            return told_by_forms(inner, not holds)
+        case Op(fn="nonneg"):
+            return True
+        case Op(fn=("and" | "or") as fn, args=(a, b)):
+            return holds == (fn == "and") and told_by_forms(a, holds) and told_by_forms(b, holds)
+        case Op(fn="eq", args=(a, b)):
+            return holds and a.kind == b.kind == "int"
+        case _:
+            return False
+
+
 def _proved(condition: Node, holds: bool, memo: Memo) -> list[Node]:
     """The integers that are at least zero where a condition holds, or where it does not."""
     match condition:

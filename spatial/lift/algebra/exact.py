@@ -109,6 +109,9 @@ def power(x: float, y: float) -> float:
     if size > 1100:
         return sign * (math.inf if (y > 0) == (abs(x) > 1) else 0.0)
     if y == int(y) and abs(y) <= 64:
-        return sign * float(Fraction(abs(x)) ** int(y))
+        try:
+            return sign * float(Fraction(abs(x)) ** int(y))
+        except OverflowError:
+            return sign * math.inf
     base, exponent = _lib.from_float(abs(x)), _lib.from_float(y)
     return sign * _certain(lambda bits: _lib.mpf_pow(base, exponent, bits, "n"))

@@ -253,7 +253,7 @@ def _ends(of: Fold) -> Iterator[tuple[Sym, Node, Fold]]:
             ways.append((integer(-1), plus(longer, -1), None))
         if not high:
             ways.append((integer(extent), longer, None))
-        if not low and len(high) == len(of.guards) == 1:
+        if not low and len(high) == len(of.guards) == 1 and _says(of.guards[0], v):
             after = plus(high[0], 1)
             if at_least_zero(after) and at_least_zero(combine(integer(extent), after, -1)):
                 ways.append((after, longer, (arith.nonneg(combine(after, longer, -1)),)))
@@ -267,6 +267,15 @@ def _ends(of: Fold) -> Iterator[tuple[Sym, Node, Fold]]:
             found = fold(of.op, vars, kept, change.node(of.value), of.order, of.origin)
             if isinstance(found, Fold):
                 yield v, place, found
+
+
+def _says(condition: Node, v: Sym) -> bool:
+    """Whether a condition that limits a variable says no more and no less than where it ends: it has no factor."""
+    match condition:
+        case Op(fn="nonneg", args=(form,)):
+            return abs(dict(parts(form)[1]).get(v, 0)) == 1
+        case _:
+            return False
 
 
 def _at(of: Fold, v: Sym, place: Node, keys: Keys) -> Node:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from spatial.lift.algebra.arith import floordiv
-from spatial.lift.algebra.bounds import Bounds, at_least_zero, bounds, guard_forms, is_affine
+from spatial.lift.algebra.bounds import Bounds, at_least_zero, bounds, guard_forms, is_affine, told_by_forms
 from spatial.lift.algebra.pieces import pieces_near
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import (
@@ -254,11 +254,11 @@ def lands(piece: Piece, index: Sequence[Node], guards: Sequence[Node] = ()) -> d
     change = Substitution(point)
     if any(int_constant(combine(change.node(p), i, -1)) != 0 for p, i in zip(piece.pos, index, strict=True)):
         return None
+    if not all(told_by_forms(g) for g in piece.guards):
+        return None
     for g in guard_forms(piece.guards):
         if not at_least_zero(change.node(g), guards):
             return None
-    if len(guard_forms(piece.guards)) < len(piece.guards):
-        return None
     return point
 
 

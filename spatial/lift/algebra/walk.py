@@ -79,6 +79,14 @@ def tree_size(node: Node, known: dict[Node, int]) -> int:
     return found
 
 
+def tree_depth(node: Node, known: dict[Node, int]) -> int:
+    """How deep an expression is nested (`known`: of some)."""
+    found = known.get(node)
+    if found is None:
+        found = known[node] = 1 + max((tree_depth(c, known) for c in children(node)), default=0)
+    return found
+
+
 def levels(node: Node, most: int) -> int:
     """How deep an expression is nested; one more than `most` if deeper than that."""
     deep, level = 0, {node}

@@ -22,11 +22,8 @@ from spatial.lift.algebra.walk import children, levels, tree_size
 from spatial.lift.canonical.axes import outer_folds
 from spatial.lift.canonical.boxes import split_as
 from spatial.lift.canonical.closed import is_fill
-from spatial.lift.canonical.sizes import LARGE
+from spatial.lift.canonical.sizes import DEEPEST, LARGE
 from spatial.lift.canonical.units import Unit, Units
-
-_DEEPEST = 96
-"""Levels of an expression that joining makes at most: a longer chain of maps stays several statements."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,7 @@ def _map_joins(unit: Unit, use: Use, alone: Alone, outside: set[Tensor]) -> bool
     p = _single(unit)
     if p is None or outer_folds(p.value) or _gathers(p):
         return False
-    if levels(p.value, _DEEPEST) + levels(use.piece.value, _DEEPEST) > _DEEPEST:
+    if levels(p.value, DEEPEST) + levels(use.piece.value, DEEPEST) > DEEPEST:
         return False
     if _copied(use, p) > LARGE:
         return False

@@ -115,10 +115,13 @@ def _begin(open_: Sequence[Carry], c: Closing) -> set[int]:
     matched = {n: match(rest, k.start) for k in open_ if (n := id(k)) in begun for rest in (begun[n][1],)
                if isinstance(k.start, Sym)}  # fmt: skip
     bests = [(replace(k, exit=begun[n][1]), term) for k in open_ if (term := matched.get(n := id(k))) is not None]
+    starts = frozenset(k.start for k in c.carries)
     for k in open_:
         if id(k) not in begun:
             continue
         value, rest = begun[id(k)]
+        if first.node(value).free & starts:
+            continue
         term = matched[id(k)]
         if term is not None:
             if term.guards or not alike(first.node(term.value), first.node(value)):

@@ -121,6 +121,8 @@ def _own(condition: Node, k: Carry, arg: Node) -> Place | None:
     change = Substitution({k.start: arg})
     for old, new in _sides(condition, k.start):
         order = compares(condition, old, new)
+        if arg.free & old.free - {k.start}:
+            continue  # it differs from iteration to iteration, whatever the old place is
         if order is not None and change.node(old) is new and old is not k.start:
             first = Substitution({k.start: k.entry}).node(old)
             return Place("max" if order > 0 else "min", new, arg, (), abs(order) == 2, first, True, True)

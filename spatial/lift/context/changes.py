@@ -65,6 +65,8 @@ class Changes:
 
     def pushes(self, body: Sequence[syntax.Stmt], name: str) -> int:
         """How many items each run of the body appends to a sequence, where its own statements tell; else 0."""
+        if any(isinstance(s, syntax.Let) and s.name == name for s in body):
+            return 0
         own = [
             s for s in body if isinstance(s, syntax.Push) and isinstance(s.place, syntax.Name) and s.place.name == name
         ]

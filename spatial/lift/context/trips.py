@@ -172,7 +172,7 @@ def guard_of(trip: Node, v: Sym) -> Node:
     gap = plus(combine(trip, v, -1), -1)
     for atom, c in parts(trip)[1]:
         match atom:
-            case Op(fn="floordiv", args=(whole, by)) if c == 1 and (m := int_constant(by)):
+            case Op(fn="floordiv", args=(whole, by)) if c == 1 and (m := int_constant(by) or 0) > 0:
                 return arith.nonneg(
                     combine(whole, combine(gap, atom, -1), m)
                 )  # E // m + r is at least 0 where E + m r is

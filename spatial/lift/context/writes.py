@@ -178,7 +178,7 @@ def _grown_alike(
 ) -> Seq | None:
     """Both branches pushed the same number of items: each item is one or the other."""
     both = _chosen(condition, first, second)
-    if not isinstance(a, Made) or both is None:
+    if not isinstance(a, Made) or both is None or not all(p in a.pieces for p in first):
         return None
     chosen = dict(zip(first, both, strict=True))
     pieces = tuple(chosen.get(p, p) for p in a.pieces)

@@ -34,7 +34,7 @@ from spatial.lift.algebra.values import (
 )
 from spatial.lift.context.loops import Loop, Runner, assigned_cells, inductions, item_value
 from spatial.lift.context.machine import Machine
-from spatial.lift.context.state import Cell, NotLifted, Poison, Scope, Seq, together, whole_of
+from spatial.lift.context.state import Cell, NotLifted, Poison, Scope, Seq, Value, together, whole_of
 from spatial.lift.context.survey import Lost, lost_from
 from spatial.lift.context.writes import copy_of, number_of
 
@@ -83,6 +83,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, trip: int, held: Mapping[Cell
     scalars: list[tuple[Cell, Node, Sym]] = []
     counted: list[tuple[Cell, Node]] = []
     slots: list[Slot] = []
+    unknown: list[tuple[Cell, Value]] = []
     for cell in assigned_cells(loop, ex, scope):
         value = cell.value
         match value:
@@ -106,7 +107,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, trip: int, held: Mapping[Cell
                 slots.append(Slot(cell, entry, inner))
                 m.assign(cell, Seq(inner))
             case _:
-                pass
+                unknown.append((cell, value))
     inner_scope = Scope(outer=scope)
     m.block_depth += 1
     try:
@@ -122,6 +123,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, trip: int, held: Mapping[Cell
     for cell, after in counted:
         m.assign(cell, after)
     _close(m, loop, block, scalars, slots)
+    for cell, value in unknown:  # what an instance leaves there is not what all leave
+        m.assign(cell, value)
 
 
 def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, Node, Sym]], slots: list[Slot]) -> None:
@@ -130,6 +133,8 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
     exits: dict[Cell, Node] = {}
     for cell, entry, start in scalars:
         exit = cell.value
+        if isinstance(exit, Seq):
+            raise _other(cell, "a number", "a sequence", loop)
         if not isinstance(exit, Node):
             continue
         if exit is start:
@@ -156,6 +161,8 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         if isinstance(value, Node) and s.inner.dims == ():
             kept.append((s, number_of(value, m.tick(), s.cell.name, loop.span)))
             continue
+        if isinstance(value, Node):
+            raise _other(s.cell, "a sequence", "a number", loop)
         if not isinstance(value, Seq):
             continue
         if value.tensor is s.inner and value.whole:
@@ -195,6 +202,15 @@ def _close(m: Machine, loop: Loop, block: BlockValue, scalars: list[tuple[Cell, 
         final = Final(s.entry.name or s.cell.name, made.dims, made.kind, block, n)
         final.length = s.inner.length
         m.assign(s.cell, Seq(final) if isinstance(s.cell.value, Seq) else get(final, ()))
+
+
+def _other(cell: Cell, before: str, after: str, loop: Loop) -> NotLifted:
+    return NotLifted(
+        f'"{cell.name}" is {before} before this loop, and {after} after an iteration',
+        "use a variable for each",
+        loop.span,
+        binder=cell.name,
+    )
 
 
 def _first_and_apart(refused: Mapping[Inner, NotLifted], reads: Mapping[Inner, Set[Symbol]]) -> list[NotLifted]:

@@ -144,11 +144,11 @@ class Executor:
                 found = self.bound(value, scope, name, s.span)
                 scope.names[name] = Cell(name, found, top=scope is self.m.globals)
             case syntax.Set(name, value):
+                found = self.bound(value, scope, name, s.span)  # which may change what it is until now
                 scope.unshare(name, self.m.around, s.span)
                 cell = self.m.lookup(name, scope, s.span)
                 self.m.writable(cell, s.span, whole=True)
                 cell.span = s.span
-                found = self.bound(value, scope, name, s.span)
                 self.m.assign(cell, self.m.replaced(cell.table, found, s.span) if cell.table else found)
             case syntax.SetItem():
                 set_item(self, s, scope)

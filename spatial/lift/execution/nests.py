@@ -92,6 +92,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int, hints: _Hints) -
     widened: list[str] = []
     same = restored(ex, loop.body, scope, loop.name)
     back: list[tuple[Cell, Value]] = []
+    unknown: list[tuple[Cell, Value]] = []
     for cell in assigned_cells(loop, ex, scope):
         value = cell.value
         if isinstance(value, Node) and cell.name in steps:
@@ -104,9 +105,10 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int, hints: _Hints) -
         if _open(m, value) and cell.name in hints.numbers:
             value = m.scalar(value, loop.span)
         hinted = cell in pushed and cell.name in hints.growing and not loop.parts
-        grows = m.changes.pushes(loop.body, cell.name) if hinted else 0
+        grows = _pushes(m, loop, scope, cell) if hinted else 0
         start = _stand_in(cell, value, cell in pushed, hints, _length_there(value, v, grows))
         if start is None:
+            unknown.append((cell, value))
             continue
         if isinstance(start, Start):
             entries[start] = value
@@ -159,6 +161,15 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int, hints: _Hints) -
         raise NotLifted("a function returns from inside a loop", "return after the loop", loop.span)
     for c in carries:
         c.exit = c.cell.value
+        if c.growth and isinstance(c.exit, Seq) and isinstance(c.start, Start):
+            more = combine(length_of(c.exit), c.start.length or integer(0), -1)
+            if int_constant(more) != c.growth:
+                raise NotLifted(
+                    f'how much longer "{c.cell.name}" is after an iteration is not what its text tells',
+                    "push to it in plain statements, under its own name",
+                    loop.span,
+                    binder=c.cell.name,
+                )
         if isinstance(c.start, Sym) and isinstance(c.exit, Node) and c.exit.kind != c.start.kind:
             if c.start.kind == "int" and c.exit.kind == "float":
                 hints.floats.add(c.cell.name)
@@ -190,6 +201,8 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int, hints: _Hints) -
             hints.growing.add(grown)
             return False
         raise
+    for cell, value in unknown:  # what an iteration leaves there is not what all leave, or none
+        m.assign(cell, value)
     return True
 
 
@@ -204,6 +217,12 @@ def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence
         if open_ and name in (problem.binder, problem.of) and m.changes.pushes(loop.body, name):
             return name
     return None
+
+
+def _pushes(m: Machine, loop: Loop, scope: Scope, cell: Cell) -> int:
+    """How many items each iteration appends to a sequence, where its text tells: under one name, whoever's it is."""
+    names = {name for name, top in m.changes.lengthened(loop.body) if cell in m.cells([(name, top)], scope, loop.span)}
+    return m.changes.pushes(loop.body, names.pop()) if len(names) == 1 else 0
 
 
 def _open(m: Machine, value: Value | None) -> bool:
