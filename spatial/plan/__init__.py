@@ -11,10 +11,14 @@
     movers       what a batch of a load or a store costs
     compute      what an iteration of a computing stage costs
     engines      which engine carries which stage
+    work         what a call keeps every engine, port and bank at work for
+    bound        what no candidate can take less than, in closed form
     walk         the time of a call: its first rounds on clocks, what repeats multiplied
     cost         the price of all candidates, and what bounds each
-    bound        what no candidate can take less than, in closed form
-    search       the choice, unique; and the plan that comes nearest where none fits
+    order        which of two plans is better
+    pruning      which candidates have to be priced
+    nearest      what is said where none fits
+    search       the choice, unique
 
 Each knows those above it. Expects a template body. Knows no source, no tensor and no pass; `passes.tile` and its
 sisters apply what is chosen. Shares nothing with the cycle twin, which its prices are held against.

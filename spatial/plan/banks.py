@@ -4,10 +4,13 @@ Sites that run the same program come to the memory together, so a round takes as
 bytes are dealt to the banks in stretches (assumed: one tile of its format each, as `docs/timing.md` has it), so the
 bank of a page is linear in its coordinates, and how many pages of a round lie in each bank is the cyclic convolution
 of what each coordinate spreads alone. A walk whose stride shares a factor with the number of banks camps on some of
-them, and sites that read the same page all ask the same bank.
+them, and sites that read the same page all ask the same bank. What is dealt hangs on a blocking and its place alone,
+so it is found once for all variants of one.
 """
 
 from __future__ import annotations
+
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
@@ -20,34 +23,55 @@ Spectrum = npt.NDArray[np.complex128]
 
 
 def fullest(m: Measures, moved: Moved, rounds: Ints, sites: Ints | None = None) -> Floats:
-    """Pages that the fullest bank has of `rounds` rounds of `moved`, in which `sites` sites take part; or one alone."""
-    banks, c = m.target.memory.banks, m.candidates
-    pages = m.pages(m.model.streams[moved.stream])
-    if banks == 1:
-        return (pages * rounds * (1 if sites is None else sites)).astype(np.float64)
-    spectrum: Spectrum = np.ones((c.count, banks // 2 + 1), dtype=np.complex128)
-    differing = np.ones(c.count, dtype=np.int64)
-    stream = m.model.streams[moved.stream]
+    """Pages that the fullest bank has of `rounds` rounds of `moved`, in which `sites` sites take part; or one alone.
+    `rounds` are the same for all variants of a blocking at its place."""
+    c, stream, once = m.candidates, m.model.streams[moved.stream], np.ones(m.candidates.count, dtype=np.int64)
+    looped = m.model.loop is not None and m.model.loop in stream.coords
+    alike = once.astype(np.float64) if looped else rounds.astype(np.float64)
+    if sites is not None:
+        differing = once
+        for k in moved.axes:
+            differing = differing * np.minimum(c.spread[:, k], m.grid[:, k])
+        alike = alike * np.maximum(sites / differing, 1.0)
+    rows, where = m.spots
+    return alike * _dealt(m, moved, rounds[rows], rows, sites is not None)[where]
+
+
+def _dealt(m: Measures, moved: Moved, rounds: Ints, rows: Ints, spread: bool) -> Floats:
+    """Of candidates `rows`, those pages that differ on the fullest bank: of all sites if `spread`, of one else."""
+    c, banks, stream = m.candidates, m.target.memory.banks, m.model.streams[moved.stream]
+    once = np.ones(len(rows), dtype=np.int64)
+    spectrum: Spectrum = np.ones((len(rows), banks // 2 + 1), dtype=np.complex128)
     for k, stride in enumerate(moved.strides):
+        factor = c.factors[rows, k]
         if k in stream.coords:
-            extent = c.factors[:, k] * (rounds if k == m.model.loop else 1)
-            spectrum = spectrum * _spread(np.full(c.count, stride, dtype=np.int64), extent, moved.stretch, banks)
-        if k in moved.axes and sites is not None:
-            along = np.minimum(c.spread[:, k], m.grid[:, k])
-            spectrum = spectrum * _spread(stride * c.factors[:, k], along, moved.stretch, banks)
-            differing = differing * along
-    alike = 1.0 if sites is None else np.maximum(sites / differing, 1.0)
+            extent = factor * rounds if k == m.model.loop else factor
+            spectrum *= _spectrum(stride * once, extent, moved.stretch, banks)
+        if k in moved.axes and spread:
+            along = np.minimum(c.spread[rows, k], m.grid[rows, k])
+            spectrum *= _spectrum(stride * factor, along, moved.stretch, banks)
     # Whole numbers come out of the transform up to its rounding, which differs between machines.
-    counts = np.rint(np.fft.irfft(spectrum, banks, axis=1))
-    turned = 1 if m.model.loop is not None and m.model.loop in stream.coords else rounds
-    return np.asarray(counts.max(axis=1) * alike * turned, dtype=np.float64)
+    return np.rint(np.fft.irfft(spectrum, banks, axis=1)).max(axis=1)
 
 
-def _spread(stride: Ints, extent: Ints, stretch: int, banks: int) -> Spectrum:
+def _spectrum(stride: Ints, extent: Ints, stretch: int, banks: int) -> Spectrum:
     """The spectrum of how many of `extent` pages, `stride` bytes apart, lie in each bank."""
-    pairs, where = np.unique(np.column_stack((stride, extent)), axis=0, return_inverse=True)
-    counts = np.zeros((len(pairs), banks))
-    for n in range(len(pairs)):
-        step, many = int(pairs[n, 0]), int(pairs[n, 1])
-        counts[n] = np.bincount(np.arange(many, dtype=np.int64) * step // stretch % banks, minlength=banks)
-    return np.asarray(np.fft.rfft(counts, axis=1)[where.reshape(-1)], dtype=np.complex128)
+    out: Spectrum = np.empty((len(stride), banks // 2 + 1), dtype=np.complex128)
+    steps = stride % (stretch * banks)  # whole rounds of the banks change no bank
+    for step in np.unique(steps).tolist():
+        rows = np.nonzero(steps == step)[0]
+        extents, where = np.unique(extent[rows], return_inverse=True)
+        period = stretch * banks // gcd(step, stretch * banks)
+        whole, rest = np.divmod(extents, period)
+        first = _first(step, min(period, int(extents.max())), stretch, banks)
+        found = first[rest] if period >= len(first) else first[rest] + whole[:, None] * first[period]
+        out[rows] = found[where.reshape(-1)]
+    return out
+
+
+def _first(step: int, most: int, stretch: int, banks: int) -> Spectrum:
+    """[most + 1, ...]: the spectra of how many of the first 0 to `most` pages, `step` bytes apart, lie in each bank."""
+    at = np.arange(most, dtype=np.int64) * step // stretch % banks
+    counts = np.zeros((most + 1, banks))
+    counts[np.arange(1, most + 1), at] = 1.0
+    return np.asarray(np.fft.rfft(counts.cumsum(axis=0), axis=1), dtype=np.complex128)

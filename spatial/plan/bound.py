@@ -1,103 +1,161 @@
 """What no candidate can take less than, in closed form: the search walks only those that may still be best.
 
-A call lasts at least as long as the compute engine works; as the movers have to do between them; as the banks serve,
-spread evenly; and as the longest circle of waits: a multicast's mover waits for every batch it sends on, and a queue
-of so many batches lets a read begin only when the one so many before has been taken. Nothing is computed before the
-first batch of some load is there, and what is stored last is sent after all that. Every term is part of what `walk`
-adds up, so nothing it calls cheaper is left out.
+A call lasts at least as long as the compute engine works, the busiest mover, the busiest port and the fullest bank;
+and as the longest circle of waits: a multicast's mover waits for every batch it sends on, and a queue of so many
+batches lets a read begin only when what computes has done with the one so many before. Nothing is computed before the
+first batch of some load is there; the last batch there is to be computed with, and what that makes to be stored. A
+price is never below, so nothing that is cheaper is left out. What all variants of a blocking at its place have in
+common is found first (`least`).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from spatial.ir.body import Body
 from spatial.plan.compute import computing_of
 from spatial.plan.figures import bank_cycles, sending_cycles
 from spatial.plan.measures import Floats, Measures
-from spatial.plan.model import Moved
+from spatial.plan.movers import Reading
 from spatial.plan.turn import grain
+from spatial.plan.work import Parts, batches, busiest, computed, moving, received, served, stored, trips, written
 
 
-def bound(m: Measures) -> Floats:
-    """Cycles that each candidate takes at least."""
-    target, movers = m.target, max(len(set(m.target.engine_of("load")) | set(m.target.engine_of("store"))), 1)
-    moving, memory, longest = (np.zeros(m.candidates.count) for _ in range(3))
+def least(spots: Measures) -> Floats:
+    """Cycles that each blocking at its place takes at least, in any variant: of computing and moving with all held
+    that can be, and of the banks evenly used; all multicast that can be, or nothing. `spots`: all multicast and held
+    that can be."""
+    apart = replace(spots, candidates=replace(spots.candidates, multicast=0 * spots.candidates.multicast))
+    total = np.zeros(spots.candidates.count)
+    for work in spots.model.work:
+        total = total + computed(spots, work.stage, computing_of(spots, work))
+    return np.maximum(total, np.minimum(_moved(spots), _moved(apart))) + spots.target.section_cycles
+
+
+def _moved(m: Measures) -> Floats:
+    """Cycles of the banks, evenly used, or of the movers between them, in a call: the longer."""
+    target, step = m.target, m.target.step_cycles
+    memory, movers = (np.zeros(m.candidates.count) for _ in range(2))
     for load in m.model.loads:
-        busy, served, circle = _load(m, load)
-        moving, memory, longest = moving + busy, memory + served, np.maximum(longest, circle)
+        stream, unit, stays = m.model.streams[load.stream], target.memory.align, m.stays(load)
+        serve = bank_cycles(target, -(-load.run_bytes // unit) * unit)
+        pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
+        steps, times = np.where(stays, 1, fires * m.turns), np.where(stays, fires, 1)
+        sites = np.where(m.cast(load) | stays, np.minimum(m.readers(load), m.items) * steps, m.items * fires)
+        memory = memory + pages * sites * times * load.runs * serve / target.memory.banks
+        issue = times * pages * load.runs * target.network.issue
+        sent = times * pages * sending_cycles(target, stream.page_bytes)
+        casts = np.maximum(issue + step, issue + serve + target.memory.latency) + sent
+        movers = movers + steps * (step + np.where(m.cast(load), casts, issue))
     for store in m.model.stores:
-        stream = m.model.streams[store.stream]
-        size = -(-store.run_bytes // target.memory.granule) * target.memory.granule
-        each = target.step_cycles + m.pages(stream) * store.runs * sending_cycles(target, size)
-        moving = moving + each * m.fires(stream) * m.turns
-    fed = np.maximum(memory + target.memory.latency, longest)
-    least = np.maximum(np.maximum(fed, _fill(m) + _compute(m)) + _drain(m), moving / movers)
-    return least + target.section_cycles
+        stream, unit = m.model.streams[store.stream], target.memory.granule
+        send = store.runs * sending_cycles(target, -(-store.run_bytes // unit) * unit)
+        movers = movers + (step + m.pages(stream) * send) * m.fires(stream) * m.turns
+    return np.maximum(memory + target.memory.latency, movers / len(moving(target)))
 
 
-def _compute(m: Measures) -> Floats:
-    """Cycles of the compute engine in a call; all its stages are on one."""
+def bound(parts: Parts) -> Floats:
+    """Cycles that each candidate takes at least."""
+    m, target = parts.m, parts.m.target
+    memory, fed = served(parts) + target.memory.latency, np.zeros(m.candidates.count)
+    after, first = np.full(m.candidates.count, np.inf), np.full(m.candidates.count, np.inf)
+    worked, last = (np.zeros(m.candidates.count) for _ in range(2))
+    again = np.zeros(m.candidates.count, dtype=np.bool_)
+    movers: dict[str, Floats] = {}
+    for name, load in parts.loads.items():
+        kept, alone, sent = _kept(parts, load), _alone(parts, load), np.where(load.cast, load.times * load.send, 0.0)
+        fed = np.maximum(fed, _circle(parts, load, alone, kept) + kept)
+        after, first = np.minimum(after, sent + kept), np.minimum(first, target.step_cycles + alone + sent)
+        waits = np.where(load.cast, np.maximum(load.times * load.issue + target.step_cycles, alone) + sent, 0.0)
+        steps = np.where(load.stays, 1, batches(m, load))
+        movers[name] = steps * (target.step_cycles + np.where(load.cast, waits, load.times * load.issue))
+        again = again | ~load.stays
+    for name, store in parts.stores.items():
+        movers[name] = written(m, store)
+        # What is stored after the last load is no wait of it.
+        memory = memory - store.round * np.where(again, stored(m, store) // m.turns, stored(m, store))
+        packed = m.model.streams[store.moved.stream].page_bytes / target.pack
+        ends = np.maximum(store.send + store.serve, store.round) + target.network.message
+        last = np.maximum(last, packed + ends)
+    for work, does in parts.works.items():
+        worked = worked + computed(m, work, does)
+    moved = np.maximum(busiest(parts, movers), received(parts))
+    if not parts.works or not parts.loads:
+        return np.maximum(np.maximum(worked, memory), moved) + target.section_cycles
+    # Before the first batch is there, what computes has begun all its iterations.
+    begun = sum(grain(m.model.body.stage(w)) + 2 for w in parts.works) * target.step_cycles
+    starts = np.maximum(first - begun, 0.0) if _all_fed(parts) else 0.0
+    longest = np.maximum(np.maximum(memory + after, fed), starts + worked) + last
+    return np.maximum(np.maximum(longest, moved), _turning(parts)) + target.section_cycles
+
+
+def _all_fed(parts: Parts) -> bool:
+    """Whether every stage that computes takes pages of others."""
+    body = parts.m.model.body
+    made = {p.queue for s in body.stages for p in s.outs}
+    return all(any(p.queue in made for p in body.stage(w).ins) for w in parts.works)
+
+
+def _turning(parts: Parts) -> Floats:
+    """Cycles of the turns where one mover has a load and a store: it reads for the next turn when it has stored the
+    last, and what hangs on its load is computed in between."""
+    m, step, body = parts.m, parts.m.target.step_cycles, parts.m.model.body
+    longest = np.zeros(m.candidates.count)
+    for name, load in parts.loads.items():
+        hanging = _hanging(body, name)
+        works = hanging & set(parts.works)
+        worked = np.zeros(m.candidates.count)
+        for work in works:
+            begun = (grain(body.stage(work)) + 2) * step * m.turns
+            worked = worked + np.maximum(computed(m, work, parts.works[work]) - begun, 0.0)
+        there = step + _alone(parts, load) + np.where(load.cast, load.send + load.way, 0.0)
+        for last, store in parts.stores.items() if works else ():
+            packed = m.model.streams[store.moved.stream].page_bytes / m.target.pack
+            turns = m.turns * (there + packed + store.send) + worked
+            both = (parts.engines[name] == parts.engines[last]) & ~load.stays & (last in hanging)
+            longest = np.where(both, np.maximum(longest, turns), longest)
+    return longest
+
+
+def _hanging(body: Body, load: str) -> set[str]:
+    """The stages that take what a load brings, or what is made of it."""
+    found = {load}
+    while True:
+        made = {p.queue for s in body.stages if s.name in found for p in s.outs}
+        more = {s.name for s in body.stages if any(p.queue in made for p in s.ins)} - found
+        if not more:
+            return found
+        found |= more
+
+
+def _alone(parts: Parts, load: Reading) -> Floats:
+    """Cycles from the start of a batch's read to its arrival, were there no others."""
+    return np.maximum(load.times * load.issue + load.serve, load.times * load.round) + parts.m.target.memory.latency
+
+
+def _circle(parts: Parts, load: Reading, alone: Floats, kept: Floats) -> Floats:
+    """Cycles until the last batch of a load is there, by its own circles of waits alone."""
+    m, step, buffers = parts.m, parts.m.target.step_cycles, parts.m.candidates.buffers
+    times = np.where(load.stays, 1, batches(m, load))
+    rounds, sent = -(-times // buffers) - 1, load.times * load.send
+    slots = alone + rounds * (alone + kept)
+    casts = np.maximum(times * (alone + sent + step), alone + sent + rounds * (sent + 2 * load.way + kept)) + load.way
+    return np.where(load.cast, casts, np.where(load.stays, alone, slots))
+
+
+def _kept(parts: Parts, load: Reading) -> Floats:
+    """Cycles for which what computes keeps a batch of a load at the least: to the end of the iteration that takes
+    it."""
+    m, queue = parts.m, parts.m.model.streams[load.moved.stream].queue
     total = np.zeros(m.candidates.count)
-    for work in m.model.work:
-        stage, does = m.model.body.stage(work.stage), computing_of(m, work)
-        for depth in {*does.step, *does.update, *does.made} - {-1}:
-            trips = np.full(m.candidates.count, float(np.prod(stage.loops[:depth])))
-            loop = m.model.loop
-            if loop is not None and m.model.coordinates[loop].name == f"l{depth}":
-                trips = trips / m.model.coordinates[loop].trips * _rounds(m, loop)
-            total = total + does.least(depth) * trips
-    return total * m.turns
-
-
-def _fill(m: Measures) -> Floats:
-    """Cycles until the first batch of any load is there, less the steps that what computes takes meanwhile."""
-    model, target = m.model, m.target
-    made = {p.queue for s in model.body.stages for p in s.outs}
-    if not model.loads or any(not any(p.queue in made for p in model.body.stage(w.stage).ins) for w in model.work):
-        return np.zeros(m.candidates.count)
-    first = np.full(m.candidates.count, np.inf)
-    for load in model.loads:
-        stream, unit = model.streams[load.stream], target.memory.align
-        pages = m.pages(stream) * np.where(m.stays(load), m.fires(stream), 1)
-        size = -(-load.run_bytes // unit) * unit
-        read = target.step_cycles + pages * load.runs * target.network.issue + bank_cycles(target, size)
-        sent = target.step_cycles + pages * sending_cycles(target, stream.page_bytes) + target.network.message
-        first = np.minimum(first, read + target.memory.latency + np.where(m.cast(load), sent, 0.0))
-    before = sum((grain(model.body.stage(w.stage)) + 2 for w in model.work), 0) * target.step_cycles
-    return np.maximum(first - before, 0.0)
-
-
-def _drain(m: Measures) -> Floats:
-    """Cycles from the last page there is to compute to the end: of its store, where there is one alone."""
-    if len(m.model.stores) != 1 or not m.model.work:
-        return np.zeros(m.candidates.count)
-    (store,), target = m.model.stores, m.target
-    stream, unit = m.model.streams[store.stream], target.memory.granule
-    size = -(-store.run_bytes // unit) * unit
-    send = m.pages(stream).astype(np.float64) * store.runs * sending_cycles(target, size)
-    return send + stream.page_bytes / target.pack + bank_cycles(target, size) + target.network.message
-
-
-def _rounds(m: Measures, loop: int) -> Floats:
-    return np.asarray(m.model.coordinates[loop].trips // m.candidates.factors[:, loop], dtype=np.float64)
-
-
-def _load(m: Measures, load: Moved) -> tuple[Floats, Floats, Floats]:
-    """(cycles of its mover, cycles of the banks, its longest circle of waits) of a load in a call."""
-    target, stream = m.target, m.model.streams[load.stream]
-    unit = target.memory.align
-    serve = bank_cycles(target, -(-load.run_bytes // unit) * unit)
-    pages, fires, stays, cast = m.pages(stream), m.fires(stream), m.stays(load), m.cast(load)
-    sites = np.minimum(m.readers(load), m.items)
-    part = np.where(cast | stays, 1.0, m.items / (m.sites * m.turns))
-    batches = fires * np.where(stays, 1, m.turns)
-    memory = batches * pages * sites * part * load.runs * serve / target.memory.banks
-    send = pages * sending_cycles(target, stream.page_bytes)
-    issue = pages * load.runs * target.network.issue
-    # What stays is one step for all its batches.
-    steps = np.where(stays, 1, batches) * target.step_cycles
-    busy = batches * (issue + np.where(cast, send, 0.0)) + steps * np.where(cast, 2, 1)
-    arrival = target.memory.latency + serve
-    sent = batches * send + np.where(stays, 1, batches) * (arrival + target.step_cycles)
-    slots = -(-batches // m.candidates.buffers) * arrival
-    return busy, memory, np.where(cast, sent, np.where(stays, arrival, slots))
+    for work, does in parts.works.items():
+        stage = m.model.body.stage(work)
+        for port in stage.ins:
+            if port.queue == queue:
+                for depth in {*does.update, *does.made}:
+                    if depth >= max(port.depth, 0):
+                        within = trips(m, stage, depth) / trips(m, stage, port.depth)
+                        total = total + (does.least(depth) - does.step.get(depth, 0.0)) * within
+    return total

@@ -1,13 +1,14 @@
 """Every plan under consideration, as columns of arrays: one row a candidate.
 
-Blockings are the divisors of each coordinate that can be blocked; spreads put one item axis over the whole rectangle,
-or one along x and one along y. Rectangles are those no smaller one does as well as.
+Blockings are the divisors of each coordinate that can be blocked; placements put one item axis over the whole
+rectangle, or one along x and one along y. Rectangles are those no smaller one does as well as. A blocking at a place
+is a candidate in several variants: what is multicast, what is held, how many batches a queue has room for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, fields, replace
+from itertools import permutations, product
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,13 @@ from spatial.plan.model import Model
 from spatial.target import Target
 
 Ints = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.bool_]
 
 LIMIT = 60_000
 """Blockings considered at most; beyond it the largest factors of the longest coordinate are left out first."""
+
+VARIANTS: Ints = np.array(list(product((1, 0), (1, 0), (2, 1))), dtype=np.int64)
+"""(multicast, resident, buffers) of every variant."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class Candidates:
     """`factors`: [candidates, coordinates]; `spread`: [candidates, item axes] sites along each axis (w, h, w * h or 1);
 
     `along`: [candidates, 2] axis along x and along y (-1: none; both equal: one axis over the rectangle); `rect`:
-    [candidates, 2]; `multicast`, `resident`: 0 or 1; `buffers`: pages sets a streamed queue holds.
+    [candidates, 2]; `multicast`, `resident`: 0 or 1; `buffers`: batches of pages a streamed queue holds; `spot`: the
+    same number for the variants of one blocking at one place.
     """
 
     factors: Ints
@@ -36,50 +42,16 @@ class Candidates:
     multicast: Ints
     resident: Ints
     buffers: Ints
+    spot: Ints
 
-    def take(self, keep: npt.NDArray[np.bool_] | Ints) -> Candidates:
+    def take(self, keep: Truth | Ints) -> Candidates:
         """The candidates `keep` selects, in order."""
-        return Candidates(
-            self.factors[keep],
-            self.spread[keep],
-            self.along[keep],
-            self.rect[keep],
-            self.multicast[keep],
-            self.resident[keep],
-            self.buffers[keep],
-        )
+        return Candidates(*(getattr(self, f.name)[keep] for f in fields(self)))
 
     @property
     def count(self) -> int:
         """How many there are."""
         return len(self.factors)
-
-
-def useful_widths(extent: int, most: int) -> list[int]:
-    """Widths up to `most` for which no smaller width needs as few turns for `extent` items."""
-    seen: dict[int, int] = {}
-    for w in range(1, min(extent, most) + 1):
-        seen.setdefault(-(-extent // w), w)
-    return sorted(seen.values())
-
-
-def placements(grid: tuple[int, ...], target: Target) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """((axis along x, axis along y), (width, height)) of every placement of a grid of items."""
-    found: dict[tuple[tuple[int, int], tuple[int, int]], None] = {((-1, -1), (1, 1)): None}
-    for a, extent in enumerate(grid):
-        if extent == 1:
-            continue
-        for h in range(1, target.rows + 1):
-            for w in useful_widths(-(-extent // h), target.columns):
-                if w * (h - 1) < extent:
-                    found[(a, a), (w, h)] = None
-    for a, b in product(range(len(grid)), repeat=2):
-        if a == b or grid[a] == 1 or grid[b] == 1:
-            continue
-        for w in useful_widths(grid[a], target.columns):
-            for h in useful_widths(grid[b], target.rows):
-                found[(a, b), (w, h)] = None
-    return list(found)
 
 
 def blockings(model: Model, most: int) -> list[tuple[int, ...]]:
@@ -91,51 +63,80 @@ def blockings(model: Model, most: int) -> list[tuple[int, ...]]:
     return list(product(*choices))
 
 
+def useful(extents: Ints, most: int) -> Truth:
+    """[..., most]: for which widths from 1 on no smaller one needs as few turns for so many items."""
+    widths = np.arange(1, most + 1)
+    turns = -(-extents[..., None] // widths)
+    fewer = turns[..., 1:] < turns[..., :-1]
+    return np.concatenate((np.ones((*extents.shape, 1), dtype=np.bool_), fewer), axis=-1)
+
+
+def _squarest(target: Target) -> Truth:
+    """[rows, columns]: whether no other rectangle of as many sites is nearer to a square; of two the wider one is."""
+    h, w = np.meshgrid(np.arange(1, target.rows + 1), np.arange(1, target.columns + 1), indexing="ij")
+    around = 2 * (h + w) + (h > w)
+    least = np.full(int(h.size) + 1, around.max() + 1)
+    np.minimum.at(least, h * w, around)
+    return np.asarray(around == least[h * w], dtype=np.bool_)
+
+
+def placements(grids: Ints, target: Target) -> tuple[Ints, Ints, Ints]:
+    """Of every placement of every grid of items (a row each): the number of the grid, (axis along x, axis along y),
+    (width, height)."""
+    count, axes = grids.shape
+    extents, where = np.unique(grids, return_inverse=True)
+    where = where.reshape(grids.shape)
+    x, y = useful(extents, target.columns)[where], useful(extents, target.rows)[where]
+    widths, heights = np.arange(1, target.columns + 1), np.arange(1, target.rows + 1)
+    one = useful(-(-extents[:, None] // heights), target.columns)
+    # Of one axis over a rectangle no whole row of sites is idle, and nothing but its sites and how near they are tells.
+    one &= (widths * (heights[:, None] - 1) < extents[:, None, None]) & _squarest(target)
+    several = grids > 1
+    found: list[tuple[Ints, Ints, Ints]] = []
+    everywhere: Ints = np.arange(count, dtype=np.int64)
+    found.append((everywhere, np.full((count, 2), -1, dtype=np.int64), np.ones((count, 2), dtype=np.int64)))
+    for a, b in [*((a, a) for a in range(axes)), *permutations(range(axes), 2)]:
+        fits = one[where[:, a]] if a == b else y[:, b, :, None] & x[:, a, None, :]
+        grid, h, w = np.nonzero(fits & (several[:, a] & several[:, b])[:, None, None])
+        along: Ints = np.tile(np.array([a, b]), (len(grid), 1))
+        found.append((grid.astype(np.int64), along, np.column_stack((w, h)).astype(np.int64) + 1))
+    return (
+        np.concatenate([f[0] for f in found]),
+        np.concatenate([f[1] for f in found]),
+        np.concatenate([f[2] for f in found]),
+    )
+
+
 def smallest(combos: Ints, axes: int) -> Candidates:
     """Of each blocking (a row of factors) the candidate that needs least: on one site, with one batch a queue, nothing
     multicast and nothing held."""
     n = len(combos)
     one, none = np.ones((n, 2), dtype=np.int64), np.zeros(n, dtype=np.int64)
-    return Candidates(combos, np.ones((n, axes), dtype=np.int64), -one, one, none, none, none + 1)
+    return Candidates(combos, np.ones((n, axes), dtype=np.int64), -one, one, none, none, none + 1, np.arange(n))
+
+
+def spots_of(model: Model, target: Target, combos: Ints | None = None) -> Candidates:
+    """Every blocking at every place, all multicast and held that can be. `combos`: blockings to keep to (rows of
+    factors); all where None."""
+    combos = np.array(blockings(model, LIMIT), dtype=np.int64) if combos is None else combos
+    axes = len(model.body.items.grid)
+    rows, along, rect = placements(np.array(model.body.items.grid, dtype=np.int64) // combos[:, :axes], target)
+    spread = np.ones((len(rows), axes), dtype=np.int64)
+    for axis in range(axes):
+        for side in range(2):
+            spread[:, axis] *= np.where(along[:, side] == axis, rect[:, side], 1)
+    once = np.ones(len(rows), dtype=np.int64)
+    return Candidates(combos[rows], spread, along, rect, once, once, once, np.arange(len(rows)))
+
+
+def variants_of(spots: Candidates) -> Candidates:
+    """Every variant of every candidate."""
+    n, v = spots.count, len(VARIANTS)
+    flags = np.tile(VARIANTS, (n, 1))
+    many = spots.take(np.repeat(np.arange(n), v))
+    return replace(many, multicast=flags[:, 0], resident=flags[:, 1], buffers=flags[:, 2])
 
 
 def candidates_of(model: Model, target: Target, combos: Ints | None = None) -> Candidates:
-    """Every candidate plan of a template. `combos`: blockings to keep to (rows of factors); all where None."""
-    combos = np.array(blockings(model, LIMIT), dtype=np.int64) if combos is None else combos
-    rows: list[tuple[Ints, Ints, Ints, Ints]] = []
-    axes = len(model.body.items.grid)
-    grids = np.array(model.body.items.grid, dtype=np.int64) // combos[:, :axes]
-    unique, where = np.unique(grids, axis=0, return_inverse=True)
-    where = where.reshape(-1)
-    for g, grid in enumerate(unique):
-        mine = combos[where == g]
-        spots = placements(tuple(int(x) for x in grid), target)
-        along = np.array([s[0] for s in spots], dtype=np.int64)
-        rect = np.array([s[1] for s in spots], dtype=np.int64)
-        spread = np.ones((len(spots), axes), dtype=np.int64)
-        for n, ((a, b), (w, h)) in enumerate(spots):
-            if a == b and a >= 0:
-                spread[n, a] = w * h
-            elif a >= 0:
-                spread[n, a], spread[n, b] = w, h
-        rows.append(
-            (
-                np.repeat(mine, len(spots), axis=0),
-                np.tile(spread, (len(mine), 1)),
-                np.tile(along, (len(mine), 1)),
-                np.tile(rect, (len(mine), 1)),
-            )
-        )
-    factors, spread, along, rect = (np.concatenate([r[k] for r in rows]) for k in range(4))
-    variants = np.array(list(product((1, 0), (1, 0), (2, 1))), dtype=np.int64)
-    n, v = len(factors), len(variants)
-    flags = np.tile(variants, (n, 1))
-    return Candidates(
-        np.repeat(factors, v, axis=0),
-        np.repeat(spread, v, axis=0),
-        np.repeat(along, v, axis=0),
-        np.repeat(rect, v, axis=0),
-        flags[:, 0],
-        flags[:, 1],
-        flags[:, 2],
-    )
+    """Every candidate plan of a template."""
+    return variants_of(spots_of(model, target, combos))

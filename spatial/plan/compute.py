@@ -50,7 +50,7 @@ class Computing:
 
     def least(self, depth: int) -> Floats | float:
         """Cycles of one iteration at `depth`, nothing waited for."""
-        made = sum((x.pages * x.evaluate for x in self.made.get(depth, ())), 0.0)
+        made = sum((x.evaluate + (x.pages - 1) * np.maximum(x.evaluate, x.pack) for x in self.made.get(depth, ())), 0.0)
         return self.step.get(depth, 0.0) + self.update.get(depth, 0.0) + made
 
 

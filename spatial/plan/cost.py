@@ -11,9 +11,11 @@ from math import prod
 
 import numpy as np
 
+from spatial.plan.bound import bound
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.model import Moved
-from spatial.plan.walk import parts_of, rounds, walk
+from spatial.plan.walk import kinds, walk
+from spatial.plan.work import Parts, parts_of, paths
 from spatial.target import Target
 
 PATHS = ("compute", "mover", "network", "memory")
@@ -42,31 +44,27 @@ class Price:
         longest = int(np.argmax(self.paths[:, row]))
         return PATHS[longest] if 2.0 * self.paths[longest, row] >= self.cycles[row] else "fixed"
 
-    @property
-    def second(self) -> Floats:
-        """The path that works second longest."""
-        return np.sort(self.paths, axis=0)[-2]
-
 
 def price(m: Measures) -> Price:
     """The price of every candidate."""
-    parts, found = parts_of(m), np.zeros((5, m.candidates.count))
-    kinds, where = np.unique(rounds(m), axis=0, return_inverse=True)
-    for kind in range(len(kinds)):
-        rows = np.nonzero(where.reshape(-1) == kind)[0]
-        walked = walk(parts.take(rows))
-        found[:, rows] = walked.cycles, walked.compute, walked.movers, walked.port, walked.memory
-    return Price(found[0] + m.target.section_cycles, traffic(m), found[1:], roofline(m))
+    parts = parts_of(m)
+    return price_of(parts, cycles_of(parts, bound(parts)))
 
 
-def joined(a: Price, b: Price) -> Price:
-    """The prices of two lists of candidates of one section as of one list."""
-    return Price(
-        np.concatenate((a.cycles, b.cycles)),
-        np.concatenate((a.traffic, b.traffic)),
-        np.concatenate((a.paths, b.paths), axis=1),
-        a.roofline,
-    )
+def price_of(parts: Parts, cycles: Floats) -> Price:
+    """The price of candidates whose cycles are known."""
+    return Price(cycles, traffic(parts.m), paths(parts), roofline(parts.m))
+
+
+def cycles_of(parts: Parts, lowest: Floats) -> Floats:
+    """Cycles of the section, of every candidate: those of a walk, no less than `lowest`, its bound: what a walk's
+    first rounds have not shown yet is there in the bound."""
+    m, cycles = parts.m, np.zeros(parts.m.candidates.count)
+    kind = kinds(m)
+    for one in np.unique(kind).tolist():
+        rows = np.nonzero(kind == one)[0]
+        cycles[rows] = walk(parts.take(rows))
+    return np.maximum(cycles + m.target.section_cycles, lowest)
 
 
 def roofline(m: Measures) -> float:

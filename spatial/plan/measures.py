@@ -5,20 +5,37 @@ The constraints and the cost read these; a candidate that is applied has exactly
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce, wraps
+from operator import mul
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from spatial.numerics import precision
-from spatial.plan.candidates import Candidates, Ints
+from spatial.plan.candidates import Candidates, Ints, Truth
 from spatial.plan.model import Model, Moved, Stream, Work
 from spatial.target import Target
 
 Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
+S = TypeVar("S", Stream, Moved)
+V = TypeVar("V")
+
+
+def _once(measure: Callable[[Measures, S], V]) -> Callable[[Measures, S], V]:
+    """A measure of a stream, a load or a store that is taken once of each."""
+
+    @wraps(measure)
+    def known(m: Measures, of: S) -> V:
+        found: dict[str, V] = m.__dict__.setdefault(f"_{measure.__name__}", {})
+        name = of.queue if isinstance(of, Stream) else of.stage
+        if name not in found:
+            found[name] = measure(m, of)
+        return found[name]
+
+    return known
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,10 @@ class Measures:
     candidates: Candidates
     target: Target
 
+    def take(self, rows: Truth | Ints) -> Measures:
+        """The uses of some of the candidates."""
+        return Measures(self.model, self.candidates.take(rows), self.target)
+
     @cached_property
     def grid(self) -> Ints:
         """[candidates, axes]: items along each axis after blocking."""
@@ -38,17 +59,26 @@ class Measures:
     @cached_property
     def turns(self) -> Ints:
         """Turns of each site."""
-        return np.prod(-(-self.grid // self.candidates.spread), axis=1)
+        return _product(-(-self.grid // self.candidates.spread))
 
     @cached_property
     def items(self) -> Ints:
         """Items in all."""
-        return np.prod(self.grid, axis=1)
+        return _product(self.grid)
 
     @cached_property
     def sites(self) -> Ints:
         """Sites of the rectangle."""
-        return np.prod(self.candidates.rect, axis=1)
+        return _product(self.candidates.rect)
+
+    @cached_property
+    def spots(self) -> tuple[Ints, Ints]:
+        """One candidate of each blocking at its place; and of every candidate the number of its own among them."""
+        spot = self.candidates.spot
+        some = np.full(int(spot.max(initial=-1)) + 1, -1, dtype=np.int64)
+        some[spot] = np.arange(self.candidates.count)
+        there = some >= 0
+        return some[there], (np.cumsum(there) - 1)[spot]
 
     def blocked(self, coords: Iterable[int]) -> Ints:
         """The product of the factors of coordinates."""
@@ -57,10 +87,12 @@ class Measures:
             out = out * self.candidates.factors[:, k]
         return out
 
+    @_once
     def pages(self, stream: Stream) -> Ints:
         """Pages a stream moves at once."""
         return self.blocked(stream.coords)
 
+    @_once
     def fires(self, stream: Stream) -> Ints:
         """Times a stream moves per turn."""
         if self.model.loop is None or not stream.loop:
@@ -72,11 +104,13 @@ class Measures:
         once = self.model.streams[load.stream].fires == 1  # an index is one page, held where it is used
         return not load.axes and not load.indexed and not load.turned and (once or not load.feeds_index)
 
+    @_once
     def stays(self, load: Moved) -> npt.NDArray[np.bool_]:
         """Where the load happens once a call: its pages are the same in every turn, there are several, the plan
         says so."""
         return (self.candidates.resident == 1) & (self.turns > 1) & self.can_stay(load)
 
+    @_once
     def group(self, load: Moved) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Along x and along y: where one reader serves the sites of a line, because the place does not differ
         along it."""
@@ -93,12 +127,14 @@ class Measures:
         y = plan & (rect[:, 1] > 1) & free_y & (free_x | ~both)
         return x, y
 
+    @_once
     def readers(self, load: Moved) -> Ints:
         """Sites that read memory for the load."""
         x, y = self.group(load)
         rect = self.candidates.rect
         return np.where(x, 1, rect[:, 0]) * np.where(y, 1, rect[:, 1])
 
+    @_once
     def cast(self, load: Moved) -> npt.NDArray[np.bool_]:
         """Where the load is multicast."""
         x, y = self.group(load)
@@ -148,3 +184,8 @@ class Measures:
     def cells(self, work: Work) -> Ints:
         """What blocking multiplies a stage's accumulators by."""
         return self.blocked(work.cells)
+
+
+def _product(columns: Ints) -> Ints:
+    """The product of the columns, row by row."""
+    return reduce(mul, columns.T, np.ones(len(columns), dtype=np.int64))

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatial.plan.banks import fullest
-from spatial.plan.candidates import Ints
+from spatial.plan.candidates import Ints, Truth
 from spatial.plan.figures import bank_cycles, message_cycles, sending_cycles, spreading_cycles, transfer_cycles
-from spatial.plan.measures import Floats, Measures, Truth
+from spatial.plan.measures import Floats, Measures
 from spatial.plan.model import Moved
 
 
@@ -39,13 +39,15 @@ class Reading:
     round: Floats
     transfer: Floats
     send: Floats
+    receive: Floats
     way: Floats
 
     def take(self, rows: Ints) -> Reading:
         """The same of some candidates."""
         few = (self.fires[rows], self.times[rows], self.stays[rows], self.cast[rows], self.issue[rows])
-        cycles = (self.even[rows], self.round[rows], self.transfer[rows], self.send[rows], self.way[rows])
-        return Reading(self.moved, self.row, *few, self.serve, *cycles)
+        cycles = (self.even[rows], self.round[rows], self.transfer[rows], self.send[rows])
+        sent = self.receive[rows], self.way[rows]
+        return Reading(self.moved, self.row, *few, self.serve, *cycles, *sent)
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,20 @@ def reading(m: Measures, moved: Moved, row: int) -> Reading:
     size, pages = -(-moved.run_bytes // unit) * unit, m.pages(stream).astype(np.float64)
     runs, fires, stays, cast = pages * moved.runs, m.fires(stream), m.stays(moved), m.cast(moved)
     serve = bank_cycles(target, size)
-    access = moved.runs * serve
+    access, sent = moved.runs * serve, sending_cycles(target, stream.page_bytes)
     sites = np.minimum(m.readers(moved), m.items)
     # Where the last turn is not full, a turn has fewer readers on the average.
-    part = np.where(cast | stays, 1.0, m.items / (m.sites * m.turns))
+    part = np.where(cast | stays, 1.0, m.items / (sites * m.turns))
     ahead = np.maximum(sites * pages * np.minimum(buffers, fires), banks)
     loss = 0.5 * (banks - 1) / ahead * (1.0 - 1.0 / sites)
     # Whatever order sites come in, banks even out over a turn and no further: each site has its own pages of it.
     even = fullest(m, moved, fires, sites) / fires * part * access * (1.0 + loss)
     times = np.where(stays, fires, 1)
-    alone = fullest(m, moved, times) / times * access
+    apart = (buffers == 1) | cast
+    own = even
+    if apart.any():
+        once = fullest(m, moved, np.ones_like(fires))
+        own = np.where(apart, np.where(stays, fullest(m, moved, fires) / fires, once) * access, even)
     x, y = m.group(moved)
     rect = m.candidates.rect
     hops = np.where(x, rect[:, 0] - 1, 0) + np.where(y, rect[:, 1] - 1, 0)
@@ -95,9 +101,10 @@ def reading(m: Measures, moved: Moved, row: int) -> Reading:
         runs * target.network.issue,
         serve,
         even,
-        np.where(~m.together & (buffers == 1), alone, even),
+        own,
         runs * transfer_cycles(target, size),
-        pages * spreading_cycles(target, stream.page_bytes),
+        (pages - 1) * spreading_cycles(target, stream.page_bytes) + sent,
+        pages * sent,
         message_cycles(target, 0) + hops * target.network.hop,
     )
 

@@ -15,17 +15,15 @@ in its way. Sites that a multicast keeps together, or that read ahead, come toge
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from spatial.ir.body import Loop, Stage, Step
-from spatial.plan.candidates import Ints
-from spatial.plan.compute import Computing, computing_of
-from spatial.plan.engines import engines_of
-from spatial.plan.measures import Floats, Measures, Truth
-from spatial.plan.movers import Reading, Writing, reading, writing
+from spatial.plan.candidates import Ints, Truth
+from spatial.plan.measures import Floats, Measures
+from spatial.plan.movers import Reading, Writing
 from spatial.plan.turn import grain, turn_of
+from spatial.plan.work import Parts, computing, networks
 from spatial.target import Target
 
 ROUNDS = 5
@@ -36,80 +34,35 @@ Ends = Mapping[int, tuple[bool, bool]]
 """By depth, whether the iteration there is the first and whether it is the last of its loop."""
 
 
-@dataclass(frozen=True)
-class Parts:
-    """All that a walk needs to know of its candidates: how many rounds of what, and what each stage costs."""
-
-    m: Measures
-    engines: dict[str, Ints]
-    loads: dict[str, Reading]
-    stores: dict[str, Writing]
-    works: dict[str, Computing]
-
-    def take(self, rows: Ints) -> Parts:
-        """The same of some candidates."""
-        return Parts(
-            Measures(self.m.model, self.m.candidates.take(rows), self.m.target),
-            {n: x[rows] for n, x in self.engines.items()},
-            {n: x.take(rows) for n, x in self.loads.items()},
-            {n: x.take(rows) for n, x in self.stores.items()},
-            {n: x.take(rows) for n, x in self.works.items()},
-        )
+def kinds(m: Measures) -> Ints:
+    """Of each candidate its kind, 0 to 3: whether there are several rounds of the blocked loop, and several turns.
+    Candidates of one kind are walked together."""
+    loop, once = m.model.loop, np.zeros(m.candidates.count, dtype=np.int64)
+    looped = once if loop is None else m.model.coordinates[loop].trips > m.candidates.factors[:, loop]
+    return 2 * looped + (m.turns > 1)
 
 
-def parts_of(m: Measures) -> Parts:
-    """What each stage costs, over candidates."""
-    loads = {x.stage: reading(m, x, n) for n, x in enumerate(m.model.loads)}
-    stores = {x.stage: writing(m, x, n + len(loads)) for n, x in enumerate(m.model.stores)}
-    return Parts(m, engines_of(m), loads, stores, {w.stage: computing_of(m, w) for w in m.model.work})
-
-
-@dataclass(frozen=True)
-class Walked:
-    """Over candidates: cycles from the start of a call to its end, and for how many of them the compute engine, the
-    busiest mover, the busiest port and the fullest bank have worked."""
-
-    cycles: Floats
-    compute: Floats
-    movers: Floats
-    port: Floats
-    memory: Floats
-
-
-def rounds(m: Measures) -> Ints:
-    """[candidates, 2]: the rounds walked of the blocked loop, and of the turns; equal ones are walked together."""
-    loop, once = m.model.loop, np.ones(m.candidates.count, dtype=np.int64)
-    trips = once if loop is None else m.model.coordinates[loop].trips // m.candidates.factors[:, loop]
-    return np.minimum(np.column_stack((trips, m.turns)), ROUNDS)
-
-
-def walk(parts: Parts) -> Walked:
-    """The time of a call, of candidates of equal rounds."""
+def walk(parts: Parts) -> Floats:
+    """Cycles from the start of a call to its end, of candidates of one kind."""
     walker = _Walker(parts)
     walker.call()
-    computing, moving = _computing(parts.m.target), _moving(parts.m.target)
-    return Walked(
-        np.maximum(walker.engine.max(axis=0), walker.landed[0]),
-        walker.working[computing].max(axis=0),
-        walker.working[moving].max(axis=0),
-        walker.received.max(axis=0),
-        walker.served[0],
-    )
+    return np.maximum(walker.engine.max(axis=0), walker.landed[0])
 
 
-def _moving(target: Target) -> list[int]:
-    """The engines that carry loads or stores."""
-    return [n for n, e in enumerate(target.engines) if {"load", "store"} & set(e.kinds)]
+class _Batch:
+    """What a load reads at once: all its batches where it stays, else one. `where`: the candidates that do, all where
+    None."""
 
-
-def _computing(target: Target) -> list[int]:
-    """The other engines."""
-    return [n for n in range(len(target.engines)) if n not in _moving(target)]
-
-
-def _networks(target: Target) -> list[int]:
-    """Of each engine, the network it moves pages on."""
-    return [max(e.network, 0) for e in target.engines]
+    def __init__(self, load: Reading, where: Truth, times: Ints | int, target: Target) -> None:
+        self.load, self.once, self.cast = load, not isinstance(times, int), bool((load.cast & where).any())
+        self.where = None if where.all() else where
+        self.issue, self.round, self.even = times * load.issue, times * load.round, times * load.even
+        self.transfer, self.send, self.receive = times * load.transfer, times * load.send, times * load.receive
+        self.served = np.where(where, self.even, 0.0)
+        # What it keeps its mover for, nothing waited for but its own pages.
+        there = np.maximum(self.issue + load.serve, self.round) + target.memory.latency
+        casts = np.maximum(np.maximum(self.issue + target.step_cycles, there), self.transfer) + self.send
+        self.alone = np.where(where, target.step_cycles + np.where(load.cast, casts, self.issue), 0.0)
 
 
 class _Walker:
@@ -119,27 +72,38 @@ class _Walker:
         self.parts, self.m, self.target, self.model = parts, parts.m, parts.m.target, parts.m.model
         self.count = self.m.candidates.count
         self.columns = np.arange(self.count)
+        self.stages = {s.name: s for s in self.model.body.stages}
         self.number = {s.queue: n for n, s in enumerate(self.model.streams)}
         self.single: Truth = np.asarray(self.m.candidates.buffers == 1, dtype=np.bool_)
+        self.lone = bool(self.single.all())
         self.together = self.m.together
-        self.networks = np.array(_networks(self.target))
+        self.networks = np.array(networks(self.target))
+        self.held = {n: _Batch(x, x.stays, x.times, self.target) for n, x in parts.loads.items() if x.stays.any()}
+        self.turned = {n: _Batch(x, ~x.stays, 1, self.target) for n, x in parts.loads.items() if not x.stays.all()}
         self.engines = {n: self._alike(x) for n, x in parts.engines.items()}
         self.ports_of = {n: self._alike(self.networks[x]) for n, x in parts.engines.items()}
         engines, ports, streams = len(self.target.engines), int(self.networks.max()) + 1, len(self.model.streams)
-        self.pace = _computing(self.target) if parts.works else list(range(engines))
+        self.pace = computing(self.target) if parts.works else list(range(engines))
         moves = len(parts.loads) + len(parts.stores)
         sizes = [engines, engines, ports, streams, streams, streams, moves, moves, moves, 1]
+        # Whether anything has to be said of sites that drift apart, or that wait for each other.
+        self.drifting = any(bool((x.round < x.even).any()) for x in parts.loads.values())
+        self.waiting = bool(self.together.any())
         # One array, so that a jump over many rounds moves all clocks at once.
         self.clocks = np.zeros((sum(sizes), self.count))
         views: list[Floats] = np.split(self.clocks, np.cumsum(sizes)[:-1])
-        self.engine, self.packer, self.ports, self.there, self.free, self.before = views[:6]
+        self.engine, self.packer, self.ports, self.there, self.free, self.room = views[:6]
         self.bank, self.asked, self.evened, self.landed = views[6:]
-        # `unhindered`: what an engine takes without its waits for others' room or pages.
-        sizes = [engines, ports, engines, 1]
-        self.counts = np.zeros((sum(sizes), self.count))
-        counted: list[Floats] = np.split(self.counts, np.cumsum(sizes)[:-1])
-        self.working, self.received, self.unhindered, self.served = counted
-        self.alone = slice(engines + ports, 2 * engines + ports)
+        # Of all loads: cycles of issuing a batch and of serving all sites', whether they read ahead, what they fill.
+        reads = list(parts.loads.values())
+        none = np.zeros((0, self.count))
+        self.issues = np.array([np.maximum(x.issue, 1.0) for x in reads]) if reads else none
+        self.evens = np.array([x.even for x in reads]) if reads else none
+        self.ahead = np.array([~x.cast & ~x.stays for x in reads]) if reads else none
+        self.filled = np.array([x.moved.stream for x in reads], dtype=np.int64)
+        # What each engine takes without its waits for others' room or pages; and what the banks have served.
+        self.counts = np.zeros((engines + 1, self.count))
+        self.alone, self.served = self.counts[:-1], self.counts[-1:]
 
     def _alike(self, rows: Ints) -> tuple[int | Ints, ...]:
         """An index to one row of every column; plain where it is the same row in all, for that is fast."""
@@ -150,9 +114,8 @@ class _Walker:
 
     def call(self) -> None:
         """What is loaded once, then the turns."""
-        for name, load in self.parts.loads.items():
-            if load.stays.any():
-                self._load(load, self.model.body.stage(name), load.stays)
+        for name, load in self.held.items():
+            self._load(load, self.stages[name])
         order = turn_of(self.model.body.stages)
         self._rounds(self.m.turns, lambda first, last: self._nodes(order, {-1: (first, last)}, 0))
 
@@ -161,7 +124,7 @@ class _Walker:
         for node in nodes:
             match node:
                 case Step():
-                    self._step(self.model.body.stage(node.stage), ends)
+                    self._step(self.stages[node.stage], ends)
                 case Loop():
                     self._rounds(self._trips(node, depth), self._inside(node.body, ends, depth))
 
@@ -176,29 +139,36 @@ class _Walker:
         return trips // self.m.candidates.factors[:, loop]
 
     def _rounds(self, trips: Ints, run: Callable[[bool, bool], None]) -> None:
-        """Walk the first rounds of a loop and its last, and jump over those between."""
-        walked = int(min(trips.min(), ROUNDS))
+        """Walk the first rounds of a loop and its last, and jump over those between. Of fewer rounds those before the
+        last are left out."""
+        walked = int(min(trips.max(), ROUNDS))
         done: list[tuple[Floats, Floats]] = []
         for n in range(walked):
             if n == ROUNDS - 1:
                 # Movers run ahead at first: a round takes as long as computing it, and no less than each mover alone.
                 (was, counted), (now, counts) = done[-3], done[-1]
                 apart = (counts - counted) / 2
-                period = np.maximum((now - was) / 2, (counts - done[-2][1])[self.alone].max(axis=0))
-                self.clocks += (trips - ROUNDS) * period
-                self.counts += (trips - ROUNDS) * apart
+                period = np.maximum((now - was) / 2, (counts - done[-2][1])[:-1].max(axis=0))
+                between = np.maximum(trips - ROUNDS, 0)
+                self.clocks += between * period
+                self.counts += between * apart
+            idle = (n > trips - 2) & (n < walked - 1)
+            before = (self.clocks.copy(), self.counts.copy()) if n and idle.any() else None
             run(n == 0, n == walked - 1)
+            if before is not None:
+                np.copyto(self.clocks, before[0], where=idle)
+                np.copyto(self.counts, before[1], where=idle)
             if walked == ROUNDS:
-                done.append((self.engine[self.pace].max(axis=0), self.counts.copy()))
+                done.append((np.maximum.reduce(self.engine[self.pace], axis=0), self.counts.copy()))
 
     # ------------------------------------------------------------ steps
 
     def _step(self, stage: Stage, ends: Ends) -> None:
         """One step of a stage: the iterations that begin with it, and those that end."""
-        if stage.name in self.parts.loads:
-            load = self.parts.loads[stage.name]
-            if not load.stays.all():
-                self._load(load, stage, ~load.stays if load.stays.any() else None)
+        if stage.name in self.turned:
+            self._load(self.turned[stage.name], stage)
+        elif stage.name in self.held:
+            return
         elif stage.name in self.parts.stores:
             self._store(self.parts.stores[stage.name], stage)
         else:
@@ -210,76 +180,76 @@ class _Walker:
                 end -= 1
             self._compute(stage, begin, end, deepest)
 
-    def _load(self, load: Reading, stage: Stage, where: Truth | None) -> None:
-        """Issue the reads of a batch; where they are multicast, wait for them and send them on. `where`: the
-        candidates that do, all where None."""
-        n, step = load.moved.stream, self.target.step_cycles
-        times = load.times if where is load.stays else 1
+    def _load(self, batch: _Batch, stage: Stage) -> None:
+        """Issue the reads of a batch; where they are multicast, wait for them and send them on."""
+        load, where, step = batch.load, batch.where, self.target.step_cycles
+        row, n = load.row, load.moved.stream
         engine, network = self.engines[stage.name], self.ports_of[stage.name]
-        began = self.engine[engine]
+        began, port, room = self.engine[engine], self.ports[network], self.room[n]
         ready = began + step
-        for port in stage.ins:
-            ready = np.maximum(ready, self.there[self.number[port.queue]])
-        room = np.zeros(self.count) if where is load.stays else self._room(n)
-        start = np.maximum(ready, np.where(load.cast, 0.0, room))
-        issued = start + times * load.issue
-        wait, batch = self._others(load.row, start, issued) + self._between(load, start), times * load.round
-        self.served[0] += _or(where, times * load.even, 0.0)
-        bank = np.maximum(self.bank[load.row], start) + batch
-        served = np.maximum(np.maximum(bank, wait + batch), np.maximum(self.served[0], issued + load.serve))
-        into = np.maximum(self.ports[network], np.where(load.cast, 0.0, start)) + times * load.transfer
-        there = served + self.target.memory.latency
-        ends, busy, received, hindered = issued, times * load.issue + step, times * load.transfer, start - ready
-        if load.cast.any():
-            may = np.maximum(issued + step, np.maximum(there, start + received))
-            begin = np.maximum(may, room + load.way)
-            sending = times * load.send
-            sent = begin + sending
-            arriving = np.maximum(self.ports[network], begin) + sending
-            hindered = hindered + np.where(load.cast, begin - may, 0.0)
-            into, ends = np.where(load.cast, arriving, into), np.where(load.cast, sent, ends)
-            there = np.where(load.cast, np.maximum(sent, arriving) + load.way, np.maximum(there, into))
-            busy, received = busy + np.where(load.cast, sending + step, 0.0), np.where(load.cast, sending, received)
+        for taken in stage.ins:
+            ready = np.maximum(ready, self.there[self.number[taken.queue]])
+        # Pages that are held are the first in their queue; what is multicast waits for room when it is sent.
+        start = ready if batch.once else np.maximum(ready, np.where(load.cast, 0.0, room) if batch.cast else room)
+        issued = start + batch.issue
+        self.served[0] += batch.served
+        bank = np.maximum(self.bank[row], start) + batch.round
+        there = np.maximum(bank, np.maximum(self.served[0], issued + load.serve))
+        if self.waiting or self.drifting:
+            there = np.maximum(there, self._waits(load, start, issued) + batch.round)
+        there = there + self.target.memory.latency
+        if batch.cast:
+            may = np.maximum(issued + step, np.maximum(there, start + batch.transfer))
+            begin = may if batch.once else np.maximum(may, room + load.way)
+            sent = begin + batch.send
+            arriving = np.maximum(port + batch.receive, sent)
+            into = np.where(load.cast, arriving, np.maximum(port, start) + batch.transfer)
+            ends = np.where(load.cast, sent, issued)
+            there = np.where(load.cast, arriving + load.way, np.maximum(there, into))
         else:
-            there = np.maximum(there, into)
-        for port in stage.ins:
-            self._release(port.queue, issued, where)
-        evened = np.maximum(self.evened[load.row], start) + times * load.even
-        self.bank[load.row] = _or(where, bank, self.bank[load.row])
-        self.evened[load.row] = _or(where, evened, self.evened[load.row])
-        self.asked[load.row] = _or(where, start, self.asked[load.row])
+            into = np.maximum(port, start) + batch.transfer
+            ends, there = issued, np.maximum(there, into)
+        for taken in stage.ins:
+            self._release(taken.queue, issued, where)
+        evened = np.maximum(self.evened[row], start) + batch.even
+        self.alone[engine] += batch.alone
+        self.bank[row] = _or(where, bank, self.bank[row])
+        self.evened[row] = _or(where, evened, self.evened[row])
+        self.asked[row] = _or(where, start, self.asked[row])
         self.there[n] = _or(where, np.maximum(there, self.there[n]), self.there[n])
-        self.ports[network] = _or(where, into, self.ports[network])
-        self.unhindered[engine] += _or(where, ends - began - hindered, 0.0)
+        self.ports[network] = _or(where, into, port)
         self.engine[engine] = _or(where, ends, began)
-        self.received[network] += _or(where, received, 0.0)
-        self.working[engine] += _or(where, busy, 0.0)
+
+    def _waits(self, load: Reading, start: Floats, issued: Floats) -> Floats:
+        """When the banks turn to a batch: what other loads and stores have asked for before is served, or other
+        sites' batches of this one."""
+        free = self._others(load.row, start, issued) if self.waiting else start
+        return free + self._between(load, start) if self.drifting else free
 
     def _between(self, load: Reading, start: Floats) -> Floats:
         """What a site with one batch at a time waits for the others of its load: they come at any time of its period,
         so it meets them with the odds of their part of it, and in the middle of it; at first they come together."""
-        if not self.single.any() or self.together.all():
-            return np.zeros(self.count)
         period = np.maximum(start - self.asked[load.row], 1.0)
         met = np.where(self.asked[load.row] > 0, load.even / (2.0 * period), 1.0)
         return np.minimum(met * load.even, np.maximum(load.even - load.round, 0.0))
 
     def _others(self, row: int, start: Floats, last: Floats) -> Floats:
         """When the banks have served what other loads and stores have asked for before the `last` access of a batch
-        that begins at `start`, where sites stay together: their batches so far, and the one that they read ahead,
-        which comes later in the order and earlier in time."""
-        free = start
-        if not self.together.any():
-            return free
-        for load in self.parts.loads.values():
-            if load.row == row:
-                continue
-            clock = self.evened[load.row]
-            free = np.where(self.asked[load.row] - load.issue < last, np.maximum(free, clock), free)
-            if load.row > row:
-                known = self._room(load.moved.stream)
-                part = np.clip((last - known) / load.issue, 0.0, 1.0) * (~load.cast & ~load.stays)
-                free = np.where(part > 0, np.maximum(free, np.maximum(clock, known) + part * load.even), free)
+        that begins at `start`, where sites stay together: their batches so far, as much of the last of them as was
+        asked for before; and the one that they read ahead, which comes later in the order and earlier in time."""
+        free, loads = start, len(self.issues)
+        if loads > 1 or row >= loads:
+            before = _part(last - self.asked[:loads], self.issues)
+            served = np.where(before > 0, self.evened[:loads] - (1.0 - before) * self.evens, 0.0)
+            if row < loads:
+                served[row] = 0.0
+            free = np.maximum(free, np.maximum.reduce(served, axis=0))
+        if row + 1 < loads:
+            later = slice(row + 1, loads)
+            known = self.room[self.filled[later]]
+            part = _part(last - known, self.issues[later]) * self.ahead[later]
+            served = np.maximum(self.evened[later], known) + part * self.evens[later]
+            free = np.maximum(free, np.maximum.reduce(np.where(part > 0, served, 0.0), axis=0))
         for store in self.parts.stores.values():
             if store.row != row:
                 asked = self.asked[store.row] <= start
@@ -293,53 +263,54 @@ class _Walker:
         for port in stage.ins:
             start = np.maximum(start, self.there[self.number[port.queue]])
         ends = start + store.send
-        others = self._others(store.row, start + store.first, ends)
+        first = start + store.first
+        others = self._others(store.row, first, ends) if self.waiting else first
         bank = np.maximum(np.maximum(self.bank[store.row], others) + store.round, ends + store.serve)
         self.served[0] += store.round
-        self.evened[store.row] = np.maximum(self.evened[store.row], start + store.first) + store.round
+        self.evened[store.row] = np.maximum(self.evened[store.row], first) + store.round
         self.bank[store.row], self.asked[store.row] = bank, start
         self.landed[0] = np.maximum(self.landed[0], bank + self.target.network.message)
         for port in stage.ins:
             self._release(port.queue, ends, None)
         self.engine[engine] = ends
-        self.working[engine] += store.send + self.target.step_cycles
-        self.unhindered[engine] += store.send + self.target.step_cycles
+        self.alone[engine] += store.send + self.target.step_cycles
 
     def _compute(self, stage: Stage, begin: int, end: int, deepest: int) -> None:
         """Begin the iterations from depth `begin` down to the deepest, then end those up to `end`."""
         does, engine = self.parts.works[stage.name], self.engines[stage.name]
-        time, packer, busy = self.engine[engine], self.packer[engine], 0.0
+        time, packer = self.engine[engine], self.packer[engine]
         for depth in range(begin, deepest + 1):
             if depth in does.step:
-                time, busy = time + does.step[depth], busy + does.step[depth]
+                time = time + does.step[depth]
             for port in stage.ins:
                 if port.depth == depth:
                     time = np.maximum(time, self.there[self.number[port.queue]])
         for depth in range(deepest, end - 1, -1):
             if depth in does.update:
-                time, busy = time + does.update[depth], busy + does.update[depth]
+                time = time + does.update[depth]
             for made in does.made.get(depth, ()):
-                time = np.maximum(time, self._room(made.stream))
+                time = np.maximum(time, self.room[made.stream])
                 first = np.maximum(time + made.evaluate, packer)
-                done = first + (made.pages - 1) * np.maximum(made.evaluate, made.pack)
-                busy, time, packer = busy + (done - time), done, done + made.pack
+                time = first + (made.pages - 1) * np.maximum(made.evaluate, made.pack)
+                packer = time + made.pack
                 self.there[made.stream] = packer
             for port in stage.ins:
                 if port.depth == depth:
                     self._release(port.queue, time, None)
         self.packer[engine] = packer
         self.engine[engine] = time
-        self.working[engine] += busy
-
-    def _room(self, stream: int) -> Floats:
-        """When the next batch of a stream has room: its queue holds one or two."""
-        return np.asarray(np.where(self.single, self.free[stream], self.before[stream]), dtype=np.float64)
 
     def _release(self, queue: str, time: Floats, where: Truth | None) -> None:
-        """The slots of a batch are free from `time` on."""
+        """The slots of a batch are free from `time` on: the next has room then, or when the one before was free."""
         n = self.number[queue]
-        self.before[n] = _or(where, self.free[n], self.before[n])
+        room = time if self.lone else np.where(self.single, time, self.free[n])
+        self.room[n] = _or(where, room, self.room[n])
         self.free[n] = _or(where, time, self.free[n])
+
+
+def _part(time: Floats, whole: Floats) -> Floats:
+    """The part of `whole` that `time` is, from none to all of it."""
+    return np.minimum(np.maximum(time / whole, 0.0), 1.0)
 
 
 def _or(where: Truth | None, value: Floats, other: Floats | float) -> Floats:

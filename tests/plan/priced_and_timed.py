@@ -12,10 +12,13 @@ from simulate.twin.pipes import program_of
 
 from spatial.ir.body import Body, Plan
 from spatial.ir.graph import Acc
-from spatial.plan.cost import price
+from spatial.plan.bound import bound
+from spatial.plan.cost import Price, price
 from spatial.plan.measures import Measures
 from spatial.plan.model import model_of
-from spatial.plan.search import contenders, legal_plans, plan_of, ranked
+from spatial.plan.order import BAND, ranked
+from spatial.plan.search import legal_plans, plan_of
+from spatial.plan.work import parts_of
 from spatial.simulate.twin.clock import time_program
 from spatial.target import Target
 
@@ -66,11 +69,19 @@ def timed(template: Body, plan: Plan, target: Target) -> float:
 def best(shape: Shape, stored: str, target: Target, count: int) -> Iterator[Timed]:
     """The `count` plans ranked first."""
     template = template_of(product(shape, stored), target)
-    near, cost = contenders(legal_plans(model_of(template, target), target))
+    near, cost = first_plans(legal_plans(model_of(template, target), target), count)
     for rank, row in enumerate(ranked(near, cost)[:count].tolist()):
         plan = plan_of(near, cost, row)
         name = target.name, shape, stored, rank
         yield Timed(*name, plan, plan.cycles, cost.bound(row), timed(template, plan, target))
+
+
+def first_plans(m: Measures, count: int) -> tuple[Measures, Price]:
+    """Candidates with the `count` ranked first among them: none that is left out comes into the bands of these."""
+    lowest = bound(parts_of(m))
+    cycles = np.sort(price(m.take(np.argsort(lowest, kind="stable")[: 4 * count])).cycles)
+    near = m.take(lowest <= cycles[: count].max() + BAND * cycles[0])
+    return near, price(near)
 
 
 def drawn_plans(shape: Shape, stored: str, target: Target, seed: int, count: int) -> Iterator[Timed]:
@@ -78,7 +89,7 @@ def drawn_plans(shape: Shape, stored: str, target: Target, seed: int, count: int
     template = template_of(product(shape, stored), target)
     everything = legal_plans(model_of(template, target), target)
     rows = np.random.default_rng(seed).permutation(everything.candidates.count)[:count]
-    few = Measures(everything.model, everything.candidates.take(rows), target)
+    few = everything.take(rows)
     cost = price(few)
     for row in range(len(rows)):
         plan = plan_of(few, cost, row)

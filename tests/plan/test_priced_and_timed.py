@@ -6,9 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plan.priced_and_timed import Timed, best, drawn_plans, regrets
+from plan.priced_and_timed import Timed, best, drawn_plans, product, regrets, timed
+from plan.templates import template_of
 
 from spatial.build.targets import load_target
+from spatial.plan.cost import price
+from spatial.plan.model import model_of
+from spatial.plan.search import legal_plans, plan_of
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
 SECTIONS = (
@@ -26,6 +30,16 @@ SECTIONS = (
     ("h100", (128, 576, 1536), "bf16"),
     ("h100", (1, 1536, 576), "q8_0"),
 )
+
+
+APART = {
+    "sites without an item": ("h100", (1, 4096, 4096), "bf16", (1, 8), (10, 7), 0, 2, 0.03),
+    "two multicasts over slow links": ("xdna2", (128, 576, 576), "bf16", (1, 1, 6), (6, 4), 1, 1, 0.18),
+    "multicasts by few readers": ("reference", (1, 4096, 4096), "bf16", (2, 2), (4, 4), 1, 1, 0.05),
+    "stores of every turn": ("reference", (1024, 576, 1536), "q8_0", (4, 4, 1), (6, 3), 1, 2, 0.05),
+}
+"""Plans whose schedules do what few others do: target, product, factors, rectangle, multicast, buffers; how near
+prices come."""
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +80,19 @@ def test_any_legal_plan_costs_about_what_it_is_priced_at():
     ]
     assert np.median(errors(found)) <= 0.05
     assert np.percentile(errors(found), 95) <= 0.25
+
+
+@pytest.mark.parametrize("name", APART)
+def test_prices_where_few_plans_go(name: str):
+    of, shape, stored, factors, rect, multicast, buffers, near = APART[name]
+    target = load_target(TARGETS / f"{of}.yaml")
+    template = template_of(product(shape, stored), target)
+    everything = legal_plans(model_of(template, target), target)
+    c = everything.candidates
+    alike = (c.factors == factors).all(axis=1) & (c.rect == rect).all(axis=1)
+    few = everything.take(np.nonzero(alike & (c.multicast == multicast) & (c.buffers == buffers))[0])
+    cost = price(few)
+    assert few.candidates.count
+    for row in range(few.candidates.count):
+        found = timed(template, plan_of(few, cost, row), target)
+        assert abs(cost.cycles[row] / found - 1.0) <= near, (row, cost.cycles[row], found)

@@ -19,13 +19,15 @@ from spatial.errors import DoesNotFit, Refused
 from spatial.ir.body import Body
 from spatial.ir.graph import Acc
 from spatial.plan import search
-from spatial.plan.bound import bound
-from spatial.plan.candidates import blockings, candidates_of, placements, useful_widths
+from spatial.plan.bound import bound, least
+from spatial.plan.candidates import blockings, placements, spots_of, useful
 from spatial.plan.constraints import CONSTRAINTS, legal
 from spatial.plan.cost import price
 from spatial.plan.measures import Measures
 from spatial.plan.model import divisors, model_of
-from spatial.plan.search import BAND, choose, plan_of, ranked
+from spatial.plan.order import BAND, ranked
+from spatial.plan.search import choose, plan_of
+from spatial.plan.work import parts_of
 from spatial.target import Target
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -56,11 +58,11 @@ def test_the_choice_does_not_depend_on_the_order_of_candidates(case: Drawn, targ
     chosen = choose(template, target)
 
     def shuffled(*args):
-        found = candidates_of(*args)
+        found = spots_of(*args)
         return found.take(np.random.default_rng(seed).permutation(found.count))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "candidates_of", shuffled)
+        patch.setattr(search, "spots_of", shuffled)
         assert choose(template, target) == chosen
 
 
@@ -72,14 +74,15 @@ def test_the_choice_is_legal_and_no_legal_plan_is_cheaper(case: Drawn, target: T
     kept = Measures(everything.model, everything.candidates.take(legal(everything)), target)
     cost = price(kept)
     chosen = choose(template, target)
-    plans = {plan_of(kept, cost, row) for row in range(min(kept.candidates.count, 40))}
-    assert len(plans) <= chosen.legal <= kept.candidates.count
-    assert chosen.priced <= chosen.legal
+    assert chosen.priced <= kept.candidates.count <= chosen.candidates <= everything.candidates.count
     assert chosen.plan.cycles <= float(cost.cycles.min()) * (1.0 + BAND)
     assert chosen.plan == plan_of(kept, cost, int(ranked(kept, cost)[0]))
     assert (cost.cycles > 0).all() and np.isfinite(cost.cycles).all()
-    assert (bound(kept) <= cost.cycles * (1.0 + 1e-9)).all()
+    lowest = bound(parts_of(kept))
+    assert (lowest <= cost.cycles).all()
     assert (cost.paths.max(axis=0) <= cost.cycles).all()
+    spots = Measures(everything.model, spots_of(everything.model, target), target)
+    assert (least(spots)[kept.candidates.spot] <= lowest * (1.0 + 1e-9)).all()
 
 
 @settings(max_examples=20, **QUIET)
@@ -97,21 +100,33 @@ def test_useful_widths_are_those_no_smaller_one_equals(extent: int, most: int):
     def turns(width: int) -> int:
         return -(-extent // width)
 
-    found = useful_widths(extent, most)
-    assert found == [w for w in range(1, min(extent, most) + 1) if w == 1 or turns(w) < turns(w - 1)]
+    found = (np.nonzero(useful(np.array([extent]), most)[0])[0] + 1).tolist()
+    assert found == [w for w in range(1, most + 1) if w == 1 or turns(w) < turns(w - 1)]
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 70), min_size=1, max_size=3), TARGETS)
 def test_placements_waste_no_whole_row_of_sites(grid: list[int], target: Target):
-    found = placements(tuple(grid), target)
+    number, along, rect = placements(np.array([grid]), target)
+    found = list(zip(map(tuple, along.tolist()), map(tuple, rect.tolist()), strict=True))
     assert ((-1, -1), (1, 1)) in found
-    assert len(set(found)) == len(found)
+    assert len(set(found)) == len(found) and not number.any()
     for (a, b), (w, h) in found:
         if a == b and a >= 0:
             assert w * (h - 1) < grid[a]
+            alike = [r for s, r in found if s == (a, b) and r[0] * r[1] == w * h]
+            assert alike == [(w, h)], "sites of one axis are in one rectangle of their number"
         elif a >= 0:
             assert w <= grid[a] and h <= grid[b]
+
+
+def test_placements_of_several_grids_are_those_of_each():
+    grids = np.array([[12, 7], [1, 30], [12, 7], [64, 1]])
+    rows, along, rect = placements(grids, REFERENCE)
+    for n, grid in enumerate(grids):
+        _, alone, alone_rect = placements(grid[None], REFERENCE)
+        assert along[rows == n].tolist() == alone.tolist()
+        assert rect[rows == n].tolist() == alone_rect.tolist()
 
 
 @given(st.integers(1, 5000))
