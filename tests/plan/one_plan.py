@@ -1,0 +1,288 @@
+"""One candidate of the plan search in plain numbers: the declared space, the limits, and what its stages cost.
+
+Written apart from `spatial.plan`: of it only the numbers of a template (`model`) and the figures of one transfer or
+access (`figures`) are used. Banks are counted page by page. `exhaustive` prices every one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+from math import ceil, prod
+
+from spatial.numerics import precision
+from spatial.plan.figures import bank_cycles, message_cycles, sending_cycles, spreading_cycles, transfer_cycles
+from spatial.plan.model import Evaluated, Model, Moved, Stream, Work
+from spatial.target import Target
+
+
+@dataclass(frozen=True)
+class One:
+    """A candidate: `along` the axes put along x and y (-1: none; twice the same: one over the whole rectangle)."""
+
+    model: Model
+    target: Target
+    factors: tuple[int, ...]
+    along: tuple[int, int]
+    rect: tuple[int, int]
+    multicast: int
+    resident: int
+    buffers: int
+
+    @cached_property
+    def grid(self) -> list[int]:
+        return [n // f for n, f in zip(self.model.body.items.grid, self.factors, strict=False)]
+
+    @cached_property
+    def spread(self) -> list[int]:
+        sides = list(zip(self.along, self.rect, strict=True))
+        return [prod(n for axis, n in sides if axis == a) for a in range(len(self.grid))]
+
+    @cached_property
+    def turns(self) -> int:
+        return prod(ceil(g / s) for g, s in zip(self.grid, self.spread, strict=True))
+
+    @cached_property
+    def items(self) -> int:
+        return prod(self.grid)
+
+    @cached_property
+    def sites(self) -> int:
+        return self.rect[0] * self.rect[1]
+
+    def blocked(self, coords: tuple[int, ...]) -> int:
+        return prod(self.factors[k] for k in coords)
+
+    def pages(self, stream: Stream) -> int:
+        return self.blocked(stream.coords)
+
+    def fires(self, stream: Stream) -> int:
+        return stream.fires // self.factors[self.model.loop] if stream.loop else stream.fires
+
+    def stays(self, load: Moved) -> bool:
+        if load.axes or load.indexed or load.turned:
+            return False
+        if load.feeds_index and self.model.streams[load.stream].fires > 1:
+            return False
+        return bool(self.resident) and self.turns > 1
+
+    def group(self, load: Moved) -> tuple[bool, bool]:
+        if not self.multicast or load.indexed or load.feeds_index:
+            return False, False
+        if "rectangle" not in self.target.network.multicast:
+            return False, False
+        free = [axis not in load.axes for axis in self.along]
+        if self.along[0] == self.along[1]:
+            free = [all(free)] * 2
+        return free[0] and self.rect[0] > 1, free[1] and self.rect[1] > 1
+
+    def cast(self, load: Moved) -> bool:
+        return any(self.group(load))
+
+    def readers(self, load: Moved) -> int:
+        return prod(1 if free else n for free, n in zip(self.group(load), self.rect, strict=True))
+
+    @cached_property
+    def together(self) -> bool:
+        return any(self.cast(x) and not self.stays(x) for x in self.model.loads)
+
+    # ------------------------------------------------------------ limits
+
+    def queue_bytes(self, stream: Stream) -> int:
+        once = self.pages(stream) * self.target.slot(stream.page_bytes)
+        for load in self.model.loads:
+            if load.stage == stream.producer:
+                held = once * (self.fires(stream) if self.stays(load) else self.buffers)
+                return held * (2 if self.cast(load) else 1)
+        return once * self.buffers
+
+    def scratch(self) -> int:
+        total = sum(self.queue_bytes(s) for s in self.model.streams)
+        for work in self.model.work:
+            states = next(s for s in self.model.body.stages if s.name == work.stage).states
+            size = sum(self.target.slot(prod(s.shape) * precision(s.prec).bytes) for s in states)
+            total += self.blocked(work.cells) * size
+        return total
+
+    def fits(self) -> bool:
+        model, target = self.model, self.target
+        casts = [x for x in model.loads if self.cast(x)]
+        kinds = {s.name: s.kind for s in model.body.stages}
+        loads = {x.stage: x for x in model.loads}
+        descriptors = locks = 0
+        for s in model.streams:
+            ends = [kinds[s.producer], kinds[s.consumer]]
+            moved = sum(k in ("load", "store") for k in ends)
+            room = 1 if s.producer in loads and self.stays(loads[s.producer]) else self.buffers
+            again = 2 if s.producer in loads and self.cast(loads[s.producer]) else 0
+            descriptors += (moved + again) * room
+            locks += 2 if moved or len({target.engine_of(k)[0] for k in ends}) > 1 else 0
+            if self.pages(s) * self.fires(s) * self.turns > 2**target.counter_bits - 1:
+                return False
+        for work in model.work:
+            tiles = self.blocked(work.cells) * work.tiles
+            if tiles > target.matrix.registers if work.matrix else tiles + work.live > target.vector.registers:
+                return False
+        return (
+            self.scratch() <= target.scratch
+            and len(model.streams) + len(casts) <= target.queues
+            and descriptors <= (target.descriptors or descriptors)
+            and locks + 2 * len(casts) <= (target.locks or locks + 2 * len(casts))
+        )
+
+
+def divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def placements(grid: list[int], target: Target) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    yield (-1, -1), (1, 1)
+    sides = list(product(range(1, target.columns + 1), range(1, target.rows + 1)))
+
+    def useful(extent: int, width: int) -> bool:
+        return width == 1 or ceil(extent / width) < ceil(extent / (width - 1))
+
+    for a, b in product(range(len(grid)), repeat=2):
+        for w, h in sides if grid[a] > 1 and grid[b] > 1 else ():
+            if a != b:
+                fits = useful(grid[a], w) and useful(grid[b], h)
+            else:
+                alike = [s for s in sides if s[0] * s[1] == w * h]
+                squarest = min(alike, key=lambda s: (s[0] + s[1], s[1]))
+                fits = useful(ceil(grid[a] / h), w) and w * (h - 1) < grid[a] and squarest == (w, h)
+            if fits:
+                yield (a, b), (w, h)
+
+
+def space(model: Model, target: Target) -> Iterator[One]:
+    """Every legal candidate."""
+    for factors in product(*(c.factors for c in model.coordinates)):
+        grid = [n // f for n, f in zip(model.body.items.grid, factors, strict=False)]
+        for along, rect in placements(grid, target):
+            for flags in product((0, 1), (0, 1), (1, 2)):
+                one = One(model, target, factors, along, rect, *flags)
+                # A flag that changes nothing makes no plan of its own.
+                if one.multicast and not any(one.cast(x) for x in model.loads):
+                    continue
+                if one.resident and not any(one.stays(x) for x in model.loads):
+                    continue
+                if one.fits():
+                    yield one
+
+
+# ---------------------------------------------------------------- what stages cost
+
+
+def fullest(one: One, moved: Moved, rounds: int, sites: int) -> float:
+    """Pages on the fullest bank of `rounds` rounds of so many sites; of one site alone where `sites` is 0."""
+    model, stream = one.model, one.model.streams[moved.stream]
+    extents: list[tuple[int, int]] = []
+    differing = 1
+    for k, stride in enumerate(moved.strides):
+        looped = k == model.loop
+        if k in stream.coords:
+            extents.append((stride, one.factors[k] * (rounds if looped else 1)))
+        if k in moved.axes and sites:
+            along = min(one.spread[k], one.grid[k])
+            extents.append((stride * one.factors[k], along))
+            differing *= along
+    turned = 1 if model.loop is not None and model.loop in stream.coords else rounds
+    dealt = on_banks(tuple(extents), moved.stretch, one.target.memory.banks)
+    return dealt * (max(sites / differing, 1.0) if sites else 1.0) * turned
+
+
+@cache
+def on_banks(extents: tuple[tuple[int, int], ...], stretch: int, banks: int) -> int:
+    """Pages of the fullest bank, counted one by one."""
+    found = Counter(
+        sum(n * stride for n, (stride, _) in zip(place, extents, strict=True)) // stretch % banks
+        for place in product(*(range(extent) for _, extent in extents))
+    )
+    return max(found.values())
+
+
+class Read:
+    """A load of a candidate: its batches, and the cycles of one."""
+
+    def __init__(self, one: One, moved: Moved) -> None:
+        target, stream = one.target, one.model.streams[moved.stream]
+        banks, unit = target.memory.banks, target.memory.align
+        size, pages = ceil(moved.run_bytes / unit) * unit, one.pages(stream)
+        self.stream, self.stays, self.cast = moved.stream, one.stays(moved), one.cast(moved)
+        self.fires = one.fires(stream)
+        self.times = self.fires if self.stays else 1
+        self.steps = 1 if self.stays else self.fires * one.turns
+        self.serve = bank_cycles(target, size)
+        sites = min(one.readers(moved), one.items)
+        part = 1.0 if self.cast or self.stays else one.items / (sites * one.turns)
+        ahead = max(sites * pages * min(one.buffers, self.fires), banks)
+        loss = 0.5 * (banks - 1) / ahead * (1.0 - 1.0 / sites)
+        access = moved.runs * self.serve
+        self.even = fullest(one, moved, self.fires, sites) / self.fires * part * access * (1.0 + loss)
+        self.round = self.even
+        if one.buffers == 1 or self.cast:
+            self.round = fullest(one, moved, self.times, 0) / self.times * access
+        self.issue = pages * moved.runs * target.network.issue
+        self.transfer = pages * moved.runs * transfer_cycles(target, size)
+        sent = sending_cycles(target, stream.page_bytes)
+        self.send = (pages - 1) * spreading_cycles(target, stream.page_bytes) + sent
+        self.receive = pages * sent
+        x, y = one.group(moved)
+        self.way = message_cycles(target, (one.rect[0] - 1 if x else 0) + (one.rect[1] - 1 if y else 0))
+
+
+class Written:
+    """A store of a candidate: its batches, and the cycles of one."""
+
+    def __init__(self, one: One, moved: Moved) -> None:
+        target, stream = one.target, one.model.streams[moved.stream]
+        size = ceil(moved.run_bytes / target.memory.granule) * target.memory.granule
+        self.stream, self.steps = moved.stream, one.fires(stream) * one.turns
+        self.first, self.serve = sending_cycles(target, size), bank_cycles(target, size)
+        self.send = one.pages(stream) * moved.runs * self.first
+        self.round = fullest(one, moved, 1, min(one.sites, one.items)) * moved.runs * self.serve
+
+
+class Computed:
+    """A computing stage of a candidate, by depth: its step, its updates, and (stream, pages, cycles of evaluating one,
+    of packing one) of what it makes."""
+
+    def __init__(self, one: One, work: Work) -> None:
+        stage, streams = one.model.body.stage(work.stage), one.model.streams
+        held = {streams[x.stream].queue for x in one.model.loads if one.stays(x)}
+        paying = {p.depth for p in stage.ins if p.queue not in held} | {p.depth for p in stage.outs}
+        self.step = dict.fromkeys(paying, one.target.step_cycles)
+        self.update: dict[int, float] = {}
+        self.made: dict[int, list[tuple[int, int, float, float]]] = {}
+        for e in work.evaluated:
+            if e.out is None:
+                pages_read = zip(e.pages, e.again, strict=True)
+                each = evaluation(one, e, [updates_alike(one, e, s, n) for (_, s), n in pages_read])
+                self.update[e.depth] = self.update.get(e.depth, 0.0) + each * e.times * one.blocked(e.coords)
+            else:
+                pages = one.blocked(e.coords)
+                alike = [pages if one.blocked(streams[s].coords) == 1 else 1 for _, s in e.pages]
+                each = evaluation(one, e, alike if pages > 1 else list(e.again))
+                pack = streams[e.out].page_bytes / one.target.pack
+                self.made.setdefault(e.depth, []).append((e.out, pages, each, pack))
+
+    def ends(self, depth: int) -> float:
+        """Cycles at the end of an iteration at `depth`, nothing waited for."""
+        made = sum(each + (pages - 1) * max(each, pack) for _, pages, each, pack in self.made.get(depth, []))
+        return self.update.get(depth, 0.0) + made
+
+
+def updates_alike(one: One, e: Evaluated, stream: int, again: int) -> int:
+    """Updates in a row that read the same page: as many as the innermost blocked coordinate has it the same for."""
+    blocked = [k for k in sorted(e.coords) if one.factors[k] > 1]
+    if not blocked:
+        return again
+    return 1 if blocked[-1] in one.model.streams[stream].coords else one.factors[blocked[-1]]
+
+
+def evaluation(one: One, e: Evaluated, alike: list[int]) -> float:
+    got = sum(size / one.target.unpack / n for (size, _), n in zip(e.pages, alike, strict=True))
+    return max(got, e.cycles)
