@@ -32,9 +32,9 @@ def task_test_nightly() -> dict[str, Any]:
 
 
 def task_bench() -> dict[str, Any]:
-    """What lifting long programs, and building and simulating the real model, cost; prices of plans against their
+    """What lifting long programs, building and simulating the real model, and searching plans cost; prices against
     times: measured and printed."""
-    names = ("lifting_cost", "llama", "priced_and_timed")
+    names = ("lifting_cost", "llama", "priced_and_timed", "plan_search")
     return _tools(*(["tests/benchmarks/" + name + ".py"] for name in names))
 
 
