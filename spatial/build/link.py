@@ -18,7 +18,7 @@ from spatial.errors import Bug, Problem, Refused
 from spatial.ir.bundle import Bundle, Entry, Placement, Table
 from spatial.ir.graph import Graph, GraphTensor
 from spatial.ir.layout import layout_of, round_up
-from spatial.ir.program import Program, Tensor
+from spatial.ir.program import Program, Tensor, renamed
 from spatial.target import Target
 
 SHARED = ("state", "input", "result", "weight")
@@ -49,6 +49,7 @@ def link(
     Raises Refused with every disagreement between programs, each naming both and the table, and with what does not fit
     the chip's memory.
     """
+    parts = _apart(parts)
     problems = [*_disagreements(parts), *_ranges(parts)]
     if problems:
         raise Refused(problems)
@@ -58,6 +59,27 @@ def link(
         raise Refused(_too_much(memory, needed, target))
     entries = tuple(_entry(part) for part in sorted(parts, key=lambda p: p.name))
     return Bundle(target, entries, tuple(_tables(parts)), memory, assume, generate)
+
+
+def _apart(parts: Sequence[Part]) -> list[Part]:
+    """The parts, their own tensors not called as tables and results of others are: `_` stands before such a name."""
+    shared = {t.name for part in parts for t in _shared(part)}
+    found: list[Part] = []
+    for part in parts:
+        own = {t.name for t in part.program.tensors} - {t.name for t in _shared(part)}
+        names: dict[str, str] = {}
+        for name in sorted(own & shared):
+            new = f"_{name}"
+            while new in own or new in shared or new in names.values():
+                new = f"_{new}"
+            names[name] = new
+        if names:
+            program = renamed(part.program, names)
+            fills = {names.get(name, name): digest for name, digest in part.fills.items()}
+            ordered = tuple(sorted(program.tensors, key=lambda t: t.name))
+            part = replace(part, program=replace(program, tensors=ordered), fills=fills)
+        found.append(part)
+    return found
 
 
 # ---------------------------------------------------------------- what programs say of one table

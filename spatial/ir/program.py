@@ -11,7 +11,8 @@ store has landed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from spatial.ir.body import Body
 
@@ -101,3 +102,24 @@ class Program:
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""
         return next(t for t in self.tensors if t.name == name)
+
+
+def renamed(program: Program, names: Mapping[str, str]) -> Program:
+    """The program with tensors of other names, by the names they have; no two may have one."""
+
+    def name(old: str) -> str:
+        return names.get(old, old)
+
+    return replace(
+        program,
+        tensors=tuple(replace(t, name=name(t.name)) for t in program.tensors),
+        phases=tuple(
+            tuple(replace(c, binds=tuple(replace(b, tensor=name(b.tensor)) for b in c.binds)) for c in phase)
+            for phase in program.phases
+        ),
+        results=tuple((result, name(t), v) for result, t, v in program.results),
+        blocks=tuple(
+            replace(b, carried=tuple(tuple((name(t), v) for t, v in c) for c in b.carried)) for b in program.blocks
+        ),
+        shows=tuple(tuple(replace(x, tensor=name(x.tensor)) for x in line) for line in program.shows),
+    )

@@ -30,6 +30,19 @@ def wanted_roots(
     lost = False
     for name in results:
         cell = machine.globals.names.get(name)
+        source = machine.sources.get(name)
+        if source is not None and not source.state:
+            lost = True
+            refuse(
+                NotLifted(
+                    f'the result "{name}" has the name of an input',
+                    "bind the result to a name of its own",
+                    last_span(program),
+                    "read",
+                    name,
+                )
+            )
+            continue
         if cell is not None and isinstance(cell.value, Seq | Node):
             found.append((name, cell.value))
             continue

@@ -13,7 +13,7 @@ from spatial.errors import Bug
 from spatial.graph.names import names_of, untaken
 from spatial.ir import graph as g
 from spatial.ir.body import Body
-from spatial.ir.program import Bind, Block, Call, Program, Show, Tensor
+from spatial.ir.program import Bind, Block, Call, Program, Show, Tensor, renamed
 from spatial.passes.pack import Packed, pack
 from spatial.select.pieces import piece_reads
 from spatial.target import Target
@@ -149,23 +149,9 @@ def name_results(program: Program) -> Program:
         if role.get(tensor) == "intermediate":
             new.setdefault(tensor, result)
 
-    def name(old: str) -> str:
-        return new.get(old, old)
-
-    tensors = [replace(t, name=name(t.name), role="result" if t.name in new else t.role) for t in program.tensors]
-    return replace(
-        program,
-        tensors=tuple(sorted(tensors, key=lambda t: t.name)),
-        phases=tuple(
-            tuple(replace(c, binds=tuple(replace(b, tensor=name(b.tensor)) for b in c.binds)) for c in phase)
-            for phase in program.phases
-        ),
-        results=tuple((n, name(t), v) for n, t, v in program.results),
-        blocks=tuple(
-            replace(b, carried=tuple(tuple((name(t), v) for t, v in c) for c in b.carried)) for b in program.blocks
-        ),
-        shows=tuple(tuple(replace(x, tensor=name(x.tensor)) for x in line) for line in program.shows),
-    )
+    made, results = renamed(program, new), set(new.values())
+    tensors = [replace(t, role="result" if t.name in results else t.role) for t in made.tensors]
+    return replace(made, tensors=tuple(sorted(tensors, key=lambda t: t.name)))
 
 
 def rects(sections: Sequence[Section]) -> list[tuple[int, int]]:

@@ -2,7 +2,8 @@
 
 A write covers a granule whole, so that pages of different items start on granules or have one to themselves. Rows never
 share one: a flat row is padded to the granule, and a row of a tile is a multiple of it. Where the run-time index of a
-write differs between iterations, any two may meet, and the last one counts: one item writes them all, in order.
+write differs between iterations, any two may meet, and the last one counts: one item writes them all, in order, and no
+lane changes that order.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 
 from spatial.numerics import precision
 from spatial.select.lanes import Lane, Places, via_uses
-from spatial.select.pieces import Stored
+from spatial.select.pieces import Placed, Stored
 from spatial.target import Target
 
 
@@ -28,3 +29,29 @@ def shared_along(pos: Places, col: Lane, variables: Sequence[int], out: Stored, 
     if place.base.const % unit:
         return frozenset(moving)
     return frozenset(v for v, n in moving.items() if n % unit)
+
+
+def keeps_order(placed: Placed, var: int) -> bool:
+    """Whether a lane of `var` writes in the order of the loops wherever two writes may meet: lanes run innermost.
+
+    Writes to one place agree in every variable that an axis tells; of the others, a lane may be the innermost.
+    """
+    if all(p.via is None for p in placed.pos):
+        return True
+    loose = [v for v in placed.par_vars() if placed.extents[v] > 1 and not _told(placed, v)]
+    return var not in loose or loose[-1] == var
+
+
+def _told(placed: Placed, var: int) -> bool:
+    """Whether the place on some axis tells a variable: no run-time place, and strides that do not overlap."""
+    for place in placed.pos:
+        if place.via is not None or not place.base.coef(f"v{var}"):
+            continue
+        moving = [(abs(c), placed.extents[int(s[1:])]) for s, c in place.base.terms if s != "b"]
+        reach, apart = 0, True
+        for stride, extent in sorted(m for m in moving if m[1] > 1):
+            apart = apart and stride > reach
+            reach += stride * (extent - 1)
+        if apart:
+            return True
+    return False

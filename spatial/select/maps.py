@@ -13,7 +13,7 @@ from spatial.ir.affine import Affine
 from spatial.ir.body import Convert, Coord, Expr, Op, OutPort
 from spatial.ir.graph import Statement
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
-from spatial.select.granules import shared_along
+from spatial.select.granules import keeps_order, shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read, via_uses
 from spatial.select.pieces import Placed, Stored, place_piece, symbols_of
 from spatial.select.spine import emit_spine
@@ -135,7 +135,7 @@ def out_lane(placed: Placed, out: Stored, axis: int, var: int | None, most: int,
         return Lane(None, step, 1, step)
     want = [0, 0, 0]
     want[axis] = step
-    if coefs(placed.pos, var) != tuple(want):
+    if coefs(placed.pos, var) != tuple(want) or not keeps_order(placed, var):
         return None
     extent, place = placed.extents[var], placed.pos[axis]
     if step > 1:

@@ -14,7 +14,7 @@ from spatial.ir.body import Cell, Coord, Expr, InPort, Lanes, Op, OutPort, Page,
 from spatial.ir.graph import Acc, Fn, Num, Read, Reduction, Statement, Value, Var
 from spatial.numerics import int_range
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
-from spatial.select.granules import shared_along
+from spatial.select.granules import keeps_order, shared_along
 from spatial.select.lanes import Lane, coefs, ends_with, page_read
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of
 from spatial.select.spine import emit_spine
@@ -103,7 +103,7 @@ def side(placed: Placed, out: Stored, axis: int, var: int | None, most: int) -> 
     if var >= placed.par:
         return Lane(var, min(extent, most), extent)
     want = (0, 1, 0) if axis == 1 else (0, 0, 1)
-    if coefs(placed.pos, var) != want:
+    if coefs(placed.pos, var) != want or not keeps_order(placed, var):
         return None
     whole = ends_with(placed.pos[axis], var, extent, out.view.shape[axis])
     return Lane(var, min(extent, most) if whole else divisor_tile(extent, most), extent)

@@ -73,8 +73,10 @@ def staged(graph: Graph) -> Staged:
     gone = {t for i in items for t in i.over}
     results = list(graph.results)
     end: Owner = (len(graph.nodes), -1)
+    places = {last: name for name, _, last in graph.state}
     for k, (name, tensor) in enumerate(results):
-        if tensor in gone or work.tensors[tensor].role in ("input", "weight", "fill"):
+        held = places.setdefault(tensor, name)  # each result lies in a table of its own name
+        if tensor in gone or held != name or work.tensors[tensor].role in ("input", "weight", "fill"):
             copy = work.copy(tensor)
             items.append(_item(copy, (end,)))
             results[k] = (name, copy.out)

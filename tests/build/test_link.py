@@ -80,6 +80,17 @@ def test_fills_lie_with_their_program_and_equal_ones_name_the_same_bytes() -> No
     ]  # fmt: skip
 
 
+def test_what_a_program_keeps_for_itself_is_not_called_as_a_table_of_another() -> None:
+    one = part("a", CACHE, FILL, SCRATCH, replace(SCRATCH, name="_t5"), fills={"fill4": F})
+    two = part("b", replace(TOKEN, name="t5"), replace(WEIGHT, name="fill4"))
+    bundle = link([one, two], {"fill4": W}, REFERENCE)
+    assert [(p.program, p.tensor, p.data) for p in bundle.memory] == [
+        ("", "cache", ""), ("", "t5", ""), ("", "fill4", W), ("a", "_fill4", F), ("a", "__t5", ""), ("a", "_t5", ""),
+    ]  # fmt: skip
+    assert [t.name for t in bundle.entry("a").program.tensors] == ["__t5", "_fill4", "_t5", "cache"]
+    assert bundle.entry("b").program == two.program
+
+
 def test_every_disagreement_is_told_at_once_with_both_programs_and_the_table() -> None:
     one = part("prefill", CACHE, WEIGHT, LOGITS)
     cache, weight = replace(CACHE, layout="dense"), replace(WEIGHT, shape=(1, 32, 40))

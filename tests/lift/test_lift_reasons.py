@@ -154,6 +154,7 @@ UNMET = {
     "what a loop carries, refused before under another name": (
         "combine.py: the result is an Int where the loop runs no time",
         "nests.py: a function that the loop calls changes a variable that the loop sets back",
+        'nests.py: how\\ much\\ longer\\ ".*"\\ is\\ after\\ an\\ iteration\\ is\\ not\\ what\\ its\\ text\\ tells',
         "nests.py: the loop changes a variable between Int and Float",
         'nests.py: an\\ index\\ of\\ ".*"\\ depends\\ on\\ a\\ value\\ the\\ loop\\ computes\\ as\\ it\\ goes',
     ),
@@ -166,6 +167,7 @@ UNMET = {
     "told by their own tests": (
         "spent.py: calls,\\ and\\ loops\\ taken\\ step\\ by\\ step,\\ make\\ more\\ than\\ .*\\ statements\\ of\\ it",
         'sizes.py: ".*"\\ is\\ computed\\ by\\ an\\ expression\\ that\\ is\\ nested\\ more\\ than\\ .*\\ deep',
+        'roots.py: the\\ result\\ ".*"\\ has\\ the\\ name\\ of\\ an\\ input',
         'running.py: ".*"\\ starts\\ as\\ something,\\ beside\\ a\\ maximum\\ that\\ starts\\ below\\ everything',
     ),
 }

@@ -296,6 +296,14 @@ def test_a_result_that_is_not_bound() -> None:
     assert problem.mend == 'did you mean "logit"?'
 
 
+@pytest.mark.parametrize("rest", ["", "Let xs be copy of y.\n"])
+def test_a_result_is_no_table_that_is_given(rest: str) -> None:
+    found = lifted(f"## Main\nLet y be copy of xs.\nSet item 1 of y to 2.0.\n{rest}", FACTS, ("y", "xs"))
+    (missing,) = found.missing
+    assert missing.why == 'the result "xs" has the name of an input'
+    assert missing.mend == "bind the result to a name of its own" and missing.binder == "xs"
+
+
 def test_nothing_read_from_outside() -> None:
     found = lifted("## Main\nLet y be item 1 of x.\nLet z be y.\n", FACTS, ())
     assert "read from outside" in found.missing[0].why

@@ -69,6 +69,8 @@ class Machine:
     accesses: list[Access] = field(default_factory=list[Access])
     shows: list[Value] = field(default_factory=list[Value])
     calls: list[str] = field(default_factory=list[str])
+    lent: list[Cell] = field(default_factory=list[Cell])
+    """Variables passed to be changed, to calls that are running or whose arguments are taken."""
     deep: set[str] = field(default_factory=set[str])
     """Tables of which an item of a row is taken."""
     long: set[str] = field(default_factory=set[str])
@@ -181,6 +183,12 @@ class Machine:
         """Refuses to write what is given from outside: only state outlives a run. `whole`: a variable bound anew."""
         source = self.sources[cell.name] if cell.given else None
         declared = cell.name in self.facts.tables
+        if whole and cell in self.lent:
+            raise NotLifted(
+                f'"{cell.name}" is set whole while a function runs that it was passed to, to be changed',
+                "set it before the call or after it",
+                span,
+            )
         if source is None or source.state or (whole and not declared):
             return
         raise NotLifted(

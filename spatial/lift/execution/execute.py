@@ -347,29 +347,40 @@ class Executor:
             raise NotLifted(f"{name} takes {len(found.params)} values, not {len(expr.args)}", "pass as many", expr.span)
         if name in m.calls or len(m.calls) > _CALL_DEPTH:
             raise NotLifted(f'"{name}" calls itself', "write the recursion as a loop", expr.span)
+        lent = len(m.lent)
+        try:
+            own = self.arguments(found, expr, scope)
+            m.calls.append(name)
+            try:
+                result = self.whole(found.body, own)
+            finally:
+                m.calls.pop()
+        finally:
+            del m.lent[lent:]
+        if isinstance(result, Poison):
+            raise follows(f'it calls "{name}", which is not lifted whole')
+        return Nothing() if result is None else result
+
+    def arguments(self, function: syntax.Function, call: syntax.Call, scope: Scope) -> Scope:
+        """The variables a function starts with; what is passed to be changed is its caller's."""
+        m = self.m
         own = Scope(outer=None, depth=m.around)
-        changed = m.changes.assigned_names(found.body)
-        for param, arg in zip(found.params, expr.args, strict=True):
+        changed = m.changes.assigned_names(function.body)
+        for param, arg in zip(function.params, call.args, strict=True):
             value = m.kept(self.eval.value(arg, scope))
             value = m.laid(value) if param.name in changed else value
             cell = m.lookup(arg.name, scope, arg.span) if isinstance(arg, syntax.Name) else None
             if param.mutable and isinstance(value, Seq) and cell is not None:
                 own.names[param.name] = cell
                 own.shared.add(param.name)
+                m.lent.append(cell)
             elif param.mutable and isinstance(value, Seq) and isinstance(arg, syntax.Index):
                 raise NotLifted(
                     "a row of a sequence is passed to be changed", "pass the whole sequence and the index", arg.span
                 )
             else:
                 own.names[param.name] = Cell(param.name, value)
-        m.calls.append(name)
-        try:
-            result = self.whole(found.body, own)
-        finally:
-            m.calls.pop()
-        if isinstance(result, Poison):
-            raise follows(f'it calls "{name}", which is not lifted whole')
-        return Nothing() if result is None else result
+        return own
 
 
 def _leaves_loop(statement: syntax.Stmt) -> bool:
