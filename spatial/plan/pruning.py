@@ -56,9 +56,9 @@ def pruned(spots: Measures) -> tuple[Measures, Price] | None:
         some = variants(spots.take(np.nonzero(floor <= reach)[0]))
         if some.candidates.count:
             search = _Search(some)
-            if search.best() <= reach or reach >= last:
+            if search.best(reach if reach < last else None):
                 return search.found()
-            reach = search.best()
+            reach = search.attained()
         elif reach >= last:
             return None
         else:
@@ -85,13 +85,21 @@ class _Search:
         parts = self.parts.take(np.nonzero(self.known)[0])
         return parts.m, price_of(parts, self.cycles[self.known])
 
-    def best(self) -> int:
-        """Walk until the best is known; its band."""
+    def best(self, reach: int | None) -> bool:
+        """Walk until the best is known, if it is in a band up to `reach`: whether it is."""
         lowest = bands(self.lowest)
         band = int(lowest.min())
-        while not self._first(np.nonzero(lowest <= band)[0], band):
+        while reach is None or band <= reach:
+            if self._first(np.nonzero(lowest <= band)[0], band):
+                return True
             band += 1
-        return band
+        return False
+
+    def attained(self) -> int:
+        """The lowest band of those that were walked."""
+        if not self.known.any():
+            self._walk(self.order[:1])
+        return int(bands(self.cycles).min())
 
     def _first(self, rows: Ints, band: int) -> bool:
         """Walk until the first in a band is known, of those that may be in it; or it is known that none is."""
