@@ -200,7 +200,7 @@ def power(a: Node, b: Node, named: bool) -> Node:
                 for _ in range(m):
                     result = mul(result, a)
                 return result
-        if not named or n is None or m is None or n == 0:
+        if not named or n is None or m is None or n == 0 or m >= 0:
             if m is not None and m > _POWER:
                 why = f"a power of Ints is a product of at most {_POWER} of them, and this one of {m}"
                 raise Undefined(why, "multiply in a loop, or start from a Float: 2.0")
