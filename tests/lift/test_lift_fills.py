@@ -8,11 +8,13 @@ import mpmath
 import numpy as np
 import pytest
 from effort import effort
+from graphs import at, var
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lifting import Facts, graph_of, parse
 
-from spatial.ir.graph import Fn, Graph, Num, Piece, Value
+from spatial.ir.affine import Affine
+from spatial.ir.graph import Fn, Graph, Num, Piece, Value, Var
 from spatial.lift.algebra import exact
 from spatial.lift.algebra.fills import evaluate_fill, fill_values
 from spatial.logos.interpret import interpret
@@ -126,3 +128,12 @@ Repeat for c from 0 to 3:
             seen[id(value)] = value
             pending += value.args if isinstance(value, Fn) else ()
     assert len(seen) <= 60  # written out, more than 3 ** 8
+
+
+def test_integers_beyond_64_bits_stay_exact_on_the_way_to_a_float() -> None:
+    far = 1 << 62
+    whole = Fn("float", (Var(Affine.of(0, {"v0": far})),), "float")
+    piece = Piece((5,), (), at(var(0)), whole)
+    assert fill_values(piece, (5,)).tolist() == [float(n * far) for n in range(5)]
+    rest = Fn("rem", (Var(Affine.of(5, {"v0": 4 * far})), Num(1000, "int")), "int")
+    assert fill_values(Piece((3,), (), at(var(0)), rest), (3,)).tolist() == [(n * 4 * far + 5) % 1000 for n in range(3)]

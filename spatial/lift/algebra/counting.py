@@ -45,6 +45,10 @@ class Box:
     turned: int = 0
 
 
+_SPLIT = 12
+"""Conditions that are made of some at most: each minimum in a minimum makes two of one."""
+
+
 def split_guards(guards: Sequence[Node]) -> tuple[Node, ...]:
     """Conditions that hold together, each by itself, none twice, none that always holds."""
     found: dict[Node, None] = {}
@@ -54,7 +58,9 @@ def split_guards(guards: Sequence[Node]) -> tuple[Node, ...]:
         match g:
             case Op(fn="and", args=(a, b)):
                 pending += [b, a]
-            case Op(fn="nonneg", args=(form,)) if (both := _extreme_split(form)) is not None:
+            case Op(fn="nonneg", args=(form,)) if (
+                len(found) + len(pending) < _SPLIT and (both := _extreme_split(form)) is not None
+            ):
                 pending += [arith.nonneg(f) for f in both[::-1]]
             case _:
                 if g is not TRUE:

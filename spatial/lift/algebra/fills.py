@@ -40,7 +40,7 @@ def fill_values(piece: Piece, dims: tuple[int, ...]) -> Array:
 
 
 def _form(form: Affine, grid: Array) -> Array:
-    total = np.asarray(form.const, dtype=np.int64)
+    total = np.asarray(form.const, dtype=grid.dtype)
     for symbol, c in form.terms:
         total = total + c * grid[int(symbol[1:])]
     return total
@@ -51,7 +51,8 @@ def _value(value: Value, grid: Array) -> Array:
         case Num(v, kind):
             return np.asarray(v, dtype={"float": np.float64, "bool": np.bool_}.get(kind, object))
         case Var(form):
-            return _form(form, grid).astype(object)
+            reach = abs(form.const) + sum(abs(c) * grid.shape[int(s[1:]) + 1] for s, c in form.terms)
+            return _form(form, grid if reach <= _MOST else grid.astype(object)).astype(object)
         case Fn(fn, args, kind):
             return _apply(fn, [_value(a, grid) for a in args], kind)
         case _:

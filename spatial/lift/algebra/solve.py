@@ -34,6 +34,9 @@ from spatial.lift.algebra.values import (
 )
 from spatial.lift.algebra.walk import below
 
+_EXACT = 1 << 62
+"""Sums of integers below this are exact on arrays."""
+
 _COUNTED_OUT = 400_000
 """Points of a box that are tried one by one before an answer is left open."""
 _LOOKED_AT = 64
@@ -164,6 +167,10 @@ class _System:
                 return True
             sizes.append((low, high - low + 1))
         if math.prod(n for _, n in sizes) > _COUNTED_OUT:
+            return True
+        forms = (*self.equations, *self.conditions)
+        far = {a: max(abs(low), abs(low + n)) for a, (low, n) in zip(atoms, sizes, strict=True)}
+        if any(abs(parts(f)[0]) + sum(abs(c) * far[a] for a, c in parts(f)[1]) >= _EXACT for f in forms):
             return True
         axes = np.ix_(*(np.arange(low, low + n, dtype=np.int64) for low, n in sizes))
         at = dict(zip(atoms, axes, strict=True))

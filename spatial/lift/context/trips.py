@@ -162,11 +162,11 @@ def _meets(ex: Runner, room: Node, slope: int) -> Node | None:
     return linear(const // abs(slope), {atom: k // abs(slope) for atom, k in terms})
 
 
-def guard_of(trip: Node, v: Sym) -> Node:
-    """`v < trip`, of a least of several counts or of a quotient taken apart."""
+def guard_of(trip: Node, v: Sym, deep: int = 4) -> Node:
+    """`v < trip`, of a least of several counts, so many `deep` in each other, or of a quotient taken apart."""
     match trip:
-        case Op(fn="min", args=(a, b)):
-            return arith.both(guard_of(a, v), guard_of(b, v))
+        case Op(fn="min", args=(a, b)) if deep:
+            return arith.both(guard_of(a, v, deep - 1), guard_of(b, v, deep - 1))
         case _:
             pass
     gap = plus(combine(trip, v, -1), -1)
