@@ -55,7 +55,8 @@ def test_breaking_a_kind_of_stage_breaks_the_program(
     elif fault.name == "a mask is ignored":
         assert changed["k_cache"]
         assert changed["v_cache"]
-    elif fault.name.startswith("a multicast"):  # which products share their pages so is the plan's choice
+    elif program in MASKED and fault.name == "a multicast reaches its sender only":
+        # Its other sites may have rows beyond the four tokens alone, which the caches never store.
         assert changed["logits"]
     else:
         assert all(changed.values()), changed
