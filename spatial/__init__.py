@@ -12,6 +12,7 @@ above it); `tests/test_house.py` holds it.
     plan/                       constraints, candidates, cost, ranking
     passes/                     one file a pass, in the pinned order; composition of sections
     lowering                    the driver: a graph and options to a program, with honest counts
+    calibration/                plans to be measured, ledgers of measurements, figures fitted to them
     build/                      specs, store, agreement, weights, linking, tasks: the only floor that knows files
     cli                         what a person types
 

@@ -31,6 +31,7 @@ FLOORS = (
     "passes",
     "parallel",
     "lowering",
+    "calibration",
     "build",
     "report",
     "cli",

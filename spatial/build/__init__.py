@@ -4,6 +4,7 @@
     deployment                         a deployment, as records
     spec, spec_parts, spec_weights     reading specs into those records
     targets, target_fields             chips: the record from the file, every figure with its source
+    measured_files, target_figures     files of measurements; a target's text with other figures
     canonical, stat_cache, store       canonical msgpack; digests remembered by stat; the content-addressed store
     fingerprint                        what compiler, by content, a task would run
     models                             finding a model file, or fetching it

@@ -2,9 +2,11 @@
 
     options      the command line of every command
     output       plain text or one JSON object, and how errors are told
-    build, compile, interpret, show, check, run, generate, time     one file a command: `run(options) -> exit code`
+    build, compile, interpret, show, check, run, generate, time, calibrate
+                                    one file a command: `run(options) -> exit code`
     places, jobs                    where things lie that a line names; what `compile` compiles
     explain, trace                  what `compile` tells of statements, and of passes
+    measured                        what `calibrate` does with a ledger
 
 Commands parse, call the floors below, and print; what they do belongs there. A command's module is imported when it is
 asked for, so `spatial --help` stays quick.

@@ -98,6 +98,28 @@ def _time(command: argparse.ArgumentParser) -> None:
     _json(command)
 
 
+def _calibrate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", nargs="?", metavar="SOURCE", help="a source file, or DEPLOYMENT:PROGRAM")
+    command.add_argument("--target", metavar="T", help="a chip: its name in targets/, or a file")
+    command.add_argument("--size", type=_sizes, default={}, metavar="n=v,…", help="integer constants")
+    command.add_argument("--results", type=_words, metavar="a,b", help="what is read from outside")
+    command.add_argument("--q8", type=_words, default=(), metavar="w,…", help="weights stored Q8_0")
+    command.add_argument("--dense", type=_words, metavar="t,…", help="tables laid out in tiles")
+    command.add_argument("--section", type=_integer, metavar="N", help="one section only, counted from 0")
+    command.add_argument(
+        "--knobs", type=_words, default=(), metavar="k=v,…", help="hold knobs of the plans: i0=2,rect=8x8,packing=split"
+    )
+    command.add_argument("--ledger", type=Path, metavar="FILE", help="measurements, .csv or .yaml")
+    command.add_argument("--enter", type=Path, metavar="FILE", help="enter the measurements of a file into the ledger")
+    told = "fit figures of the target to the ledger (by default its fixed costs)"
+    command.add_argument("--fit", nargs="?", const="", metavar="FIGURE,…", help=told)
+    told = "fit to one half of the measured plans, and tell the errors on the other"
+    command.add_argument("--hold-out", dest="held", action="store_true", help=told)
+    command.add_argument("-o", dest="out", type=Path, metavar="FILE", help="write the fitted target as a new file")
+    _folders(command)
+    _json(command)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "build": ("build deployments", _build),
     "compile": ("lower one program and say what became of each statement", _compile),
@@ -106,6 +128,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("accept an artifact, reject it, or find it unsupported", _check),
     "run": ("simulate one call of a program", _run),
     "generate": ("prefill and decode of a language model", _generate),
+    "calibrate": ("price and time plans side by side, and fit a target's figures to measurements", _calibrate),
     "time": ("say how many cycles each program takes, and what binds it", _time),
 }
 """Each command's summary, and what puts its options on its parser."""

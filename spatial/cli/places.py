@@ -30,13 +30,18 @@ def target_of(options: argparse.Namespace) -> Target:
     """The chip that `--target` names: a file, or a name among the targets. Raises UsageError or SpecError."""
     from spatial.build.targets import load_target
 
+    return load_target(target_file(options))
+
+
+def target_file(options: argparse.Namespace) -> Path:
+    """The file of the chip that `--target` names. Raises UsageError."""
     if options.target.endswith(".yaml"):
-        return load_target(Path(options.target))
+        return Path(options.target)
     known = sorted(path.stem for path in folders(options).targets.glob("*.yaml"))
     if options.target not in known:
         hint = nearest(options.target, known) or f"known: {', '.join(known)}"
         raise UsageError(f"no target is called {options.target}", "", hint)
-    return load_target(folders(options).targets / f"{options.target}.yaml")
+    return folders(options).targets / f"{options.target}.yaml"
 
 
 def named_program(options: argparse.Namespace) -> tuple[Deployment, str] | None:

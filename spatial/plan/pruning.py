@@ -7,6 +7,7 @@ is walked first. Walks go over some candidates at once: one costs hardly less th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -47,13 +48,19 @@ def variants(spots: Measures) -> Measures:
     return m.take(np.nonzero(legal(m))[0])
 
 
-def pruned(spots: Measures) -> tuple[Measures, Price] | None:
-    """Of all variants of `spots` the candidates that were priced, the best among them; None where none is legal."""
+Keep = Callable[[Measures], Truth]
+"""Which of some candidates are looked at: a search held to part of its space."""
+
+
+def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] | None:
+    """Of all variants of `spots` (those of `keep`) the candidates that were priced, the best among them; None where
+    none is legal."""
     floor = bands(least(spots) * (1.0 - ROUNDING))
     first, last = int(floor.min()), int(floor.max())
     reach = max(first + NEAR, int(np.sort(floor)[:FEW][-1]))
     while True:
         some = variants(spots.take(np.nonzero(floor <= reach)[0]))
+        some = some if keep is None else some.take(np.nonzero(keep(some))[0])
         if some.candidates.count:
             search = _Search(some)
             if search.best(reach if reach < last else None):

@@ -20,7 +20,7 @@ from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
 from spatial.plan.nearest import nearest
 from spatial.plan.order import ranked
-from spatial.plan.pruning import pruned, variants
+from spatial.plan.pruning import Keep, pruned, variants
 from spatial.target import Target
 
 
@@ -49,6 +49,13 @@ def choose(body: Body, target: Target) -> Choice:
     best = int(ranked(near, cost)[0])
     counts = spots.candidates.count * len(VARIANTS), near.candidates.count
     return Choice(plan_of(near, cost, best), *counts, cost.bound(best), float(cost.ratio[best]))
+
+
+def best_of(model: Model, target: Target, keep: Keep) -> Measures | None:
+    """The best legal plan of those that `keep` lets pass, by the rule of `choose`; None where there is none."""
+    spots = Measures(model, spots_of(model, target, _fitting(model, target)), target)
+    found = pruned(spots, keep)
+    return None if found is None else found[0].take(ranked(*found)[:1])
 
 
 def legal_plans(model: Model, target: Target) -> Measures:

@@ -18,6 +18,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "deployments.md").read_text(encoding="utf-8")
 
+CHIP = str(ROOT / "targets" / "wormhole-n150.yaml")
+
 MODEL = """schema: 1
 extends: tiny.yaml
 sizes: {layers: 1, width: 32, heads: 2, groups: 1, head: 16, kv: 16, ffn: 32, vocab: 20, positions: 12, rows: 4}
@@ -205,6 +207,26 @@ def test_time(built: Path) -> None:
     command = [sys.executable, "-m", "spatial", "time", "artifacts/mini", "--json"]
     again = subprocess.run(command, cwd=built, env=environ, capture_output=True, text=True, timeout=240, check=True)
     assert json.loads(again.stdout) == found
+
+
+OF_SOURCE = ("sections",)
+OF_LEDGER = ("entered", "measurements", "beyond", "errors", "fit")
+
+
+def test_calibrate(tmp_path: Path) -> None:
+    (tmp_path / "sum.lg").write_text(RECURRENCE.replace("y * 0.5", "y"))
+    found = spatial(tmp_path, "calibrate", "sum.lg", "--target", CHIP, "--size", "n=900")
+    held("calibrate", found, optional=OF_LEDGER)
+    assert [section["kinds"] for section in found["sections"]] == [["reduction"]]
+    rows = "add,64x64,f32,best,4 us\nadd,128x64,f32,best,5 us\nadd,64x64,f32,multicast,4 us\n"
+    (tmp_path / "times.csv").write_text(f"op,shape,precision,plan,time\n{rows}")
+    ledger = ("calibrate", "--target", CHIP, "--ledger", "ledger.yaml")
+    held("calibrate", spatial(tmp_path, *ledger, "--enter", "times.csv"), optional=(*OF_SOURCE, *OF_LEDGER[1:]))
+    fitted = spatial(tmp_path, *ledger, "--fit", "timing.section_cycles")
+    held("calibrate", fitted, optional=OF_SOURCE)
+    assert (len(fitted["measurements"]), len(fitted["beyond"])) == (2, 1)
+    assert set(fitted["errors"]) == {"count", "median", "percentile95", "most"}
+    assert set(fitted["fit"]["figures"][0]) == {"figure", "old", "new", "told", "kind"}
 
 
 def test_every_command_with_json_is_on_the_page() -> None:
