@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lifting import Facts, Table, agree, floats, graph_of, ints
+from lifting import Facts, Table, agree, floats, graph_of, ints, lifted
 
 N = 6
 FACTS = Facts(
@@ -125,3 +125,164 @@ def test_no_more_is_believed_than_is_said(name: str) -> None:
             "s": floats(seed + 5, N),
         }
         agree(LIFTED[name], FACTS, given, graph=graph)
+
+
+QUOTIENTS = {
+    "a sum of quotients after a term": """## Main
+Let s be 0.0.
+Repeat for i from 1 to n:
+    Set s to s + x[i] / i.
+Let y be x[1] + s.
+""",
+    "a sum of remainders after a term": """## Main
+Let s be 0.
+Repeat for i from 1 to n:
+    Set s to s + q[i] % (n + 1 - i).
+Let y be q[1] + s.
+""",
+    "quotients written over a part of a table under a condition": """## Main
+Let y be copy of z.
+Repeat for i from 2 to n:
+    If q[i] > 0:
+        Set y[i] to x[i] * (12 / (i - 1)).
+""",
+    "a sum of quotients from an item": """## Main
+Let y be x[1].
+Repeat for i from 1 to n:
+    Set y to y + x[i] * (12 / i).
+""",
+    "all values of a sum of quotients": """## Main
+Let s be 0.0.
+Let y be [].
+Repeat for i from 1 to n:
+    Set s to s + x[i] * (12 / i).
+    Push s to y.
+""",
+    "a quotient handed on": """## Main
+Let p be x[2].
+Let y be [].
+Repeat for i from 1 to n:
+    Push p to y.
+    Set p to x[i] * (12 / i).
+""",
+    "the place of the best quotient": """## Main
+Let p be 1.
+Let b be x[1].
+Repeat for i from 1 to n:
+    If x[i] * (12 / i) > b:
+        Set b to x[i] * (12 / i).
+        Set p to i.
+Let y be b + p.
+""",
+    "the last quotient": """## Main
+Let p be 1.
+Repeat for i from 1 to n:
+    If x[i] > 0.0:
+        Set p to 12 / i.
+Let y be p + x[1].
+""",
+    "quotients by the sum of two places": """## Main
+Let y be [].
+Repeat for i from 1 to n:
+    Let a be 0.0.
+    Repeat for j from 1 to 3:
+        If i + j > 2:
+            If i + j < n + 2:
+                Set a to a + x[i + j - 2] * (12 / (i + j - 1)) * j.
+    Push a to y.
+""",
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_no_quotient_is_asked_for_where_no_iteration_is(name: str) -> None:
+    graph = graph_of(QUOTIENTS[name], FACTS)
+    for seed in range(4):
+        given = {"x": floats(seed, N), "z": floats(seed + 9, N), "q": ints(seed, -9, 9, N)}
+        agree(QUOTIENTS[name], FACTS, given, graph=graph)
+
+
+KEPT = {
+    "in a sequence": """## Main
+Let s be 7.
+Let t be [].
+Repeat for i from 1 to n:
+    Push s to t.
+    Set s to s + x[i].
+Let y be t[1] / 2.
+""",
+    "in an item of a table": """## Main
+Let a be 7.
+Repeat for i from 1 to n:
+    Set s[i] to a.
+    Set a to x[i].
+Let y be s[1] / 2.
+""",
+    "in a number": """## Main
+Let a be 7.
+Let t be 0.
+Repeat for i from 1 to n:
+    Set t to a.
+    Set a to a + x[i].
+Let y be t / 2.
+""",
+    "in a row": """## Main
+Let a be 7.
+Let t be [].
+Repeat for i from 1 to n:
+    Push 2 copies of a to t.
+    Set a to a + x[i].
+Let y be t[1][2] / 2.
+""",
+    "by a loop within": """## Main
+Let a be 7.
+Let t be [].
+Repeat for i from 1 to n:
+    Repeat for j from 1 to n:
+        Push a to t.
+        Set a to a + x[j].
+Let y be t[1] / 2.
+""",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_an_int_that_a_loop_makes_a_float_is_kept_nowhere(name: str) -> None:
+    (missing,) = lifted(KEPT[name], FACTS).missing
+    assert "is an Int in the first iteration and a Float in the others, and" in missing.why
+    assert "keeps it" in missing.why
+    _evaluated(KEPT[name].replace("be 7.", "be 7.0."))
+
+
+def test_an_int_that_no_float_has_is_made_none() -> None:
+    program = """## Main
+Let a be 9007199254740993.
+Let y be 0.0.
+Repeat for i from 1 to n:
+    Set y to y + (a - 9007199254740992).
+    Set a to a + x[i].
+"""
+    (missing,) = lifted(program, FACTS).missing
+    assert "larger than what a Float has exactly" in missing.why
+    _evaluated(program.replace("9007199254740993", "7").replace("9007199254740992", "6"))
+
+
+@pytest.mark.parametrize("first", ["0", "7"])
+def test_an_int_that_a_loop_makes_a_float_is_kept_where_nothing_tells(first: str) -> None:
+    halved = "t[i] / 2" if first == "0" else "t[i] * 0.5"  # zero is no other as a Float
+    _evaluated(f"""## Main
+Let a be {first}.
+Let t be [].
+Repeat for i from 1 to n:
+    Push a to t.
+    Set a to a + x[i].
+Let y be [].
+Repeat for i from 1 to n:
+    Push {halved} to y.
+""")
+
+
+def _evaluated(program: str) -> None:
+    graph = graph_of(program, FACTS)
+    for seed in range(3):
+        agree(program, FACTS, {"x": floats(seed, N), "s": floats(seed + 5, N)}, graph=graph)

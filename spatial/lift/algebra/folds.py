@@ -14,7 +14,7 @@ from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, decided
 from spatial.lift.algebra.counting import Box, limits, placed, split_guards, under
 from spatial.lift.algebra.keys import Keys
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.values import (
     TRUE,
     ZERO,
@@ -258,13 +258,12 @@ def _ends(of: Fold) -> Iterator[tuple[Sym, Node, Fold]]:
             if at_least_zero(after) and at_least_zero(combine(integer(extent), after, -1)):
                 ways.append((after, longer, (arith.nonneg(combine(after, longer, -1)),)))
         for place, at, guards in ways:
-            here = Substitution({v: place})
-            if guards is None and not all(decided(here.node(g)) for g in of.guards):
+            here, moved = supposed({v: place}, of.value, *of.guards), supposed({v: at}, of.value, *of.guards)
+            if not here or not moved or (guards is None and not all(decided(g) for g in here[1:])):
                 continue
-            change = Substitution({v: at})
-            kept = tuple(change.node(g) for g in of.guards) if guards is None else guards
+            kept = tuple(moved[1:]) if guards is None else guards
             vars = tuple(longer if u is v else u for u in of.vars)
-            found = fold(of.op, vars, kept, change.node(of.value), of.order, of.origin)
+            found = fold(of.op, vars, kept, moved[0], of.order, of.origin)
             if isinstance(found, Fold):
                 yield v, place, found
 

@@ -201,6 +201,16 @@ class Substitution(Rebuild):
         return super().piece(piece) if piece.free & self.touched else piece
 
 
+def supposed(nodes: Mapping[Sym, Node], *of: Node) -> list[Node] | None:
+    """Expressions with symbols replaced by what may lie beyond all for which they are computed; None if one has no
+    meaning there, as a quotient by zero has none."""
+    change = Substitution(nodes)
+    try:
+        return [change.node(n) for n in of]
+    except arith.Undefined:
+        return None
+
+
 class Mapper(Rebuild):
     """Makes every read anew: `on_get`, of its tensor and its rebuilt index; variables of extent 1 leave reductions."""
 

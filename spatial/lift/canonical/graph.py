@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from spatial.graph.ranges import with_ranges
 from spatial.ir.graph import Graph, Lifted, Shown
+from spatial.lift.algebra.arith import Undefined
 from spatial.lift.algebra.settle import settle
 from spatial.lift.algebra.values import Node, Piece, Source, Sym, Tensor, constant
 from spatial.lift.canonical.axes import outer_folds
@@ -48,6 +49,13 @@ class Roots:
 
 def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
     """The graph of what the roots need."""
+    try:
+        return _canonical(roots, machine)
+    except Undefined as problem:
+        raise NotLifted(str(problem), problem.mend) from None
+
+
+def _canonical(roots: Roots, machine: Machine) -> Lifted:
     folded = fold_layers(_read(roots))
     units = Units(folded.instead)
     results = [(name, _root(units, value, machine, name)) for name, value in roots.results]

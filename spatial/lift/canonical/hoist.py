@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from spatial.lift.algebra.arith import rebuild
 from spatial.lift.algebra.bounds import Bounds, add_bounds, bounds, is_affine
 from spatial.lift.algebra.folds import together
-from spatial.lift.algebra.rewrite import Mapper, Rebuild, Substitution
+from spatial.lift.algebra.rewrite import Mapper, Rebuild, Substitution, supposed
 from spatial.lift.algebra.solve import injective
 from spatial.lift.algebra.values import (
     Const,
@@ -328,7 +328,7 @@ def _over_places(node: Node, index: Lin, extent: int, axes: frozenset[Sym]) -> t
         if abs(c) == 1:
             place = Sym("k", extent)
             rest = combine(index, v, -c)
-            value = Substitution({v: scale(combine(place, rest, -1), c)}).node(node)
+            found = supposed({v: scale(combine(place, rest, -1), c)}, node)
             others = axes - {a for a, _ in own}
-            return (value, place, others) if axes_of(value, axes) <= others else None
+            return (found[0], place, others) if found and axes_of(found[0], axes) <= others else None
     return None

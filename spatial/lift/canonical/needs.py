@@ -12,7 +12,7 @@ from math import prod
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero
 from spatial.lift.algebra.counting import split_guards, under
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.values import (
     BlockValue,
     Fold,
@@ -133,9 +133,11 @@ def selected(unit: Unit, read: Read) -> None:
                 pos.append(whole)
             case _:
                 return
-    turned = Substitution(change)
-    guards, value = tuple(turned.node(g) for g in guards), turned.node(value)
-    if len(p.vars) != len(pos) or not all(at_least_zero(n, guards) for n in limits) or not inside(value):
+    turned = supposed(change, value, *guards)
+    if len(p.vars) != len(pos) or not turned:
+        return
+    value, guards = turned[0], tuple(turned[1:])
+    if not all(at_least_zero(n, guards) for n in limits) or not inside(value):
         return
     condition: Node = arith.TRUE
     for g in guards:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, is_affine
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.values import (
     FALSE,
     TRUE,
@@ -348,6 +348,7 @@ def _sum_of_two(node: Node, axes: frozenset[Sym]) -> tuple[Sym, Sym, Sym, Node, 
                 shift = -factor * (b.extent - 1) if factor < 0 else 0
                 w = Sym(a.name, a.extent + abs(factor) * (b.extent - 1))
                 instead = plus(combine(w, b, -factor), -shift)
-                if b not in Substitution({a: instead}).node(node).free:
+                found = supposed({a: instead}, node)
+                if found and b not in found[0].free:
                     return a, b, w, instead, plus(combine(a, b, factor), shift)
     return None

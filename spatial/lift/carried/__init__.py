@@ -5,5 +5,6 @@ carries, inductions      the record of what is carried; what grows by the same e
 combine, running         folds of folds; running maxima with what is kept beside them
 places, prefixes         where the best was found; running sums and maxima, all their values
 written                  what iterations write over each other
+widened                  Ints that a loop makes Floats
 close_scalars, close_sequences    the choice between all these, for numbers and for sequences
 """

@@ -6,7 +6,7 @@ import math
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, decided, is_affine
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.values import (
     TRUE,
     ZERO,
@@ -75,10 +75,10 @@ def _folded(c: Closing, k: Carry, op: str, value: Node, guards: tuple[Node, ...]
     """The fold over the loop's iterations, counted from the other end where fewer indices are then known only at run
     time: a counter that falls from a run-time number to a constant."""
     if c.guard is not TRUE:
-        turn = Substitution({c.v: combine(plus(c.trip, -1), c.v, -1)})
-        turned, others = turn.node(value), tuple(g if g is c.guard else turn.node(g) for g in guards)
-        if _run_time(c.v, (turned, *others)) < _run_time(c.v, (value, *guards)):
-            value, guards = turned, tuple(g for g in others if g is not TRUE)
+        turn = {c.v: combine(plus(c.trip, -1), c.v, -1)}
+        turned = supposed(turn, value, *(g for g in guards if g is not c.guard))
+        if turned is not None and _run_time(c.v, (*turned, c.guard)) < _run_time(c.v, (value, *guards)):
+            value, guards = turned[0], tuple(g for g in (c.guard, *turned[1:]) if g is not TRUE)
     return fold(op, (c.v,), guards, value, k.order, k.site, init=init)
 
 
@@ -101,8 +101,9 @@ def _peeled(
         return None
     if constant(entry) is not None or not at_least_zero(c.trip, c.known):
         return None  # a negative count would leave out the first term too
-    if not alike(Substitution({c.v: integer(-1)}).node(value), entry):
+    first = supposed({c.v: integer(-1)}, value)
+    if not first or not alike(first[0], entry):
         return None
     longer = Sym(c.v.name, c.v.extent + 1)
-    change = Substitution({c.v: plus(longer, -1)})
-    return longer, change.node(value), tuple(g for g in (change.node(g) for g in guards) if g is not TRUE)
+    moved = supposed({c.v: plus(longer, -1)}, value, *guards)
+    return None if moved is None else (longer, moved[0], tuple(g for g in moved[1:] if g is not TRUE))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.solve import covers
 from spatial.lift.algebra.values import (
     ZERO,
@@ -214,7 +214,8 @@ def _handed_on(c: Closing) -> None:
 
 def _before(c: Closing, exit: Node, entry: Node) -> Node:
     """What the iteration before left, or a value from before the loop."""
-    if alike(Substitution({c.v: integer(-1)}).node(exit), entry):
-        return Substitution({c.v: plus(c.v, -1)}).node(exit)
+    first, moved = supposed({c.v: integer(-1)}, exit), supposed({c.v: plus(c.v, -1)}, exit)
+    if first and moved and alike(first[0], entry):
+        return moved[0]
     before = Substitution({c.v: arith.extreme("max", plus(c.v, -1), ZERO)}).node(exit)
     return arith.select(arith.compare("==", c.v, ZERO), entry, before)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero, bounds, decided
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.values import (
     TRUE,
     ZERO,
@@ -163,13 +163,13 @@ def final_place(c: Closing, k: Carry, place: Place) -> Node:
         begun = alike(first.node(value), place.start) or constant(place.start) == _WORST[place.op]
         if begun and alike(first.node(arg), k.entry):
             return _best(best, v, guards, value, arg, k)
-    before = Substitution({v: integer(-1)})
-    peeled = alike(before.node(arg), k.entry) and alike(before.node(value), place.start)
+    before = supposed({v: integer(-1)}, arg, value)
+    peeled = before and alike(before[0], k.entry) and alike(before[1], place.start)
     if peeled and not place.guards and place.sure and at_least_zero(c.trip, c.known) and v.extent is not None:
         longer = Sym(v.name, v.extent + 1)
-        shift = Substitution({v: plus(longer, -1)})
-        guards = tuple(g for g in (shift.node(g) for g in guards) if g is not TRUE)
-        return _best(best, longer, guards, shift.node(value), shift.node(arg), k)
+        moved = supposed({v: plus(longer, -1)}, value, arg, *guards)
+        if moved:
+            return _best(best, longer, tuple(g for g in moved[2:] if g is not TRUE), moved[0], moved[1], k)
     if not sure:
         value, guards = _masked(place, value, guards, k), ()
     top = fold(place.op, (v,), guards, value, k.order, k.site)
@@ -235,8 +235,9 @@ def found_last(c: Closing, k: Carry, starts: frozenset[Sym]) -> Node | None:
     guards = tuple(g for g in (c.guard, *others) if g is not TRUE)
     never = c.v.extent if fresh else -1
     when = fold("min" if fresh else "max", (c.v,), guards, c.v, k.order, k.site, init=integer(never))
-    if Substitution({c.v: integer(never)}).node(arg) is k.entry:
-        return Substitution({c.v: when}).node(arg)
+    beyond, found_at = supposed({c.v: integer(never)}, arg), supposed({c.v: when}, arg)
+    if beyond and found_at and beyond[0] is k.entry:
+        return found_at[0]
     found = arith.compare("<", when, integer(never)) if fresh else arith.compare(">=", when, ZERO)
     inside = arith.extreme("min", when, integer(c.v.extent - 1)) if fresh else arith.extreme("max", when, ZERO)
     return arith.select(found, Substitution({c.v: inside}).node(arg), k.entry)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.solve import made_of
 from spatial.lift.algebra.values import TRUE, Node, Sym, constant, fold, integer, plus, real
 from spatial.lift.algebra.walk import alike
@@ -87,9 +87,9 @@ def _peeled(c: Closing, entry: Node, value: Node, guards: tuple[Node, ...], best
     """Whether sum and maximum start as the iteration before the first would leave them."""
     if guards or c.v.extent is None or constant(best.entry) is not None or not at_least_zero(c.trip, c.known):
         return False
-    before = Substitution({c.v: integer(-1)})
-    first = before.node(best.term.value)
-    if c.v not in best.term.value.free or not alike(first, best.entry):
+    before = supposed({c.v: integer(-1)}, best.term.value)
+    if not before or c.v not in best.term.value.free or not alike(before[0], best.entry):
         return False
-    first = Substitution({c.v: integer(-1), best.start: first}).node(value)
-    return alike(plain(first), plain(made_of(entry)))
+    first = supposed({c.v: integer(-1), best.start: before[0]}, value)
+    moved = supposed({c.v: plus(Sym(c.v.name, c.v.extent + 1), -1)}, value, c.guard)
+    return first is not None and moved is not None and alike(plain(first[0]), plain(made_of(entry)))

@@ -1,13 +1,14 @@
 """Which variables a body of statements may change, told from its text and that of the functions it calls.
 
 What stands in the text is resolved where it stands; what a function assigns and has not bound is Main's, whatever its
-caller calls by that name.
+caller calls by that name. What else the text of the whole program tells once and for all is told here too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from spatial.logos import syntax
 
@@ -44,6 +45,17 @@ class Changes:
     )
     functions: dict[str, _Effects] = field(default_factory=dict[str, _Effects])
     """Of each function that was asked for: calls of calls are told once."""
+
+    @cached_property
+    def tells_kinds(self) -> bool:
+        """Whether something in the program is another of Ints than of Floats: a quotient, a power, what is shown."""
+        for body in (self.program.main, *(f.body for f in self.program.functions)):
+            for s in syntax.statements(body):
+                if isinstance(s, syntax.Show) or any(
+                    _by_kind(n) for e in syntax.expressions(s) for n in syntax.walk(e)
+                ):
+                    return True
+        return False
 
     # -- of bodies
 
@@ -209,6 +221,17 @@ def _callees(program: syntax.Program, function: syntax.Function) -> Iterator[syn
                 callee = program.function(call.function)
                 if isinstance(callee, syntax.Function):
                     yield callee
+
+
+def _by_kind(e: syntax.Expr) -> bool:
+    """Whether an operation is another one of Ints than of Floats."""
+    match e:
+        case syntax.Binary("/" | "//" | "**"):
+            return True
+        case syntax.Call("pow"):
+            return True
+        case _:
+            return False
 
 
 def _calls(e: syntax.Expr) -> Iterator[syntax.Call]:

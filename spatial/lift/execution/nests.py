@@ -16,7 +16,6 @@ from spatial.lift.algebra.bounds import at_least_zero
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import (
     TRUE,
-    Const,
     Made,
     Node,
     Op,
@@ -29,12 +28,12 @@ from spatial.lift.algebra.values import (
     parts,
     scale,
 )
-from spatial.lift.algebra.walk import below, tensor_nodes
 from spatial.lift.carried.carries import ONCE, Carry, Closing, length_of
 from spatial.lift.carried.close_scalars import close_scalars
 from spatial.lift.carried.close_sequences import close_sequences
 from spatial.lift.carried.inductions import close_inductions
 from spatial.lift.carried.running import find_running
+from spatial.lift.carried.widened import check_widened
 from spatial.lift.context.accesses import Access
 from spatial.lift.context.loops import Loop, Runner, assigned_cells, inductions, item_value, restored
 from spatial.lift.context.machine import Machine
@@ -191,7 +190,7 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int, hints: _Hints) -
         _check_divided(carries, v)
     closing = Closing(v, trip, guard, outside, loop.span, carries, {}, {})
     if widened:
-        _check_widened(closing, widened)
+        check_widened(closing, widened, m.changes.tells_kinds)
     try:
         _close(ex, closing, inside, counters)
     except NotLifted as problem:
@@ -202,59 +201,6 @@ def _attempt(ex: Runner, loop: Loop, scope: Scope, extent: int, hints: _Hints) -
     for cell, value in unknown:  # what an iteration leaves there is not what all leave, or none
         m.assign(cell, value)
     return True
-
-
-def _check_widened(c: Closing, widened: Sequence[Sym]) -> None:
-    """Refuses numbers that are Ints before a loop and Floats in it, where that would show: after a loop that may run no
-    time, and in a division, which is another of Ints."""
-    name, mend = widened[0].name, "start it as a Float: 0.0"
-    if not c.runs:
-        raise NotLifted(
-            f'"{name}" is a Float after this loop, but still an Int if the loop runs no time', mend, c.span, binder=name
-        )
-    values = [n for k in c.carries for n in _values(k.exit)]
-    for start in widened:
-        if any(_tells(n, start) for v in values for n in below(v) if start in n.free):
-            raise NotLifted(
-                f'"{start.name}" is an Int in the first iteration and a Float in the others, and is divided',
-                mend,
-                c.span,
-                binder=start.name,
-            )
-
-
-def _values(exit: Value) -> list[Node]:
-    """What a variable is after an iteration, or what an iteration writes into it."""
-    if isinstance(exit, Node):
-        return [exit]
-    found: list[Node] = []
-    tensor = exit.tensor if isinstance(exit, Seq) else None
-    while isinstance(tensor, Made):
-        found += tensor_nodes(tensor)
-        tensor = tensor.base
-    return found
-
-
-def _tells(node: Node, start: Sym) -> bool:
-    """Whether an operation is another one where a variable in it is an Int: its operands would all be Ints."""
-    return (
-        isinstance(node, Op) and node.fn in ("div", "floordiv", "pow") and all(_int_with(a, start) for a in node.args)
-    )
-
-
-def _int_with(node: Node, start: Sym) -> bool:
-    """Whether an expression may be an Int where a variable is one."""
-    match node:
-        case Const(value=value):
-            return float(value).is_integer()
-        case Op(fn="add" | "sub" | "mul" | "neg" | "abs" | "min" | "max", args=args):
-            return all(_int_with(a, start) for a in args)
-        case Op(fn="select", args=(_, a, b)):
-            return _int_with(a, start) and _int_with(b, start)
-        case Op(fn="float"):
-            return True
-        case _:
-            return node is start
 
 
 def _growth_wanted(m: Machine, problem: NotLifted, loop: Loop, carries: Sequence[Carry], hints: _Hints) -> str | None:
