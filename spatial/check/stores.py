@@ -85,7 +85,7 @@ def _indexed(
     (stage,) = stages
     index = access_of(stage).index
     sites = sites_of(body, stage)
-    if index is not None and one_index(body, stage):
+    if index is not None and sites.w * sites.h > 1 and one_index(body, stage):
         parts = _pages(body, stages, at)
         if parts is None:
             return None

@@ -8,27 +8,33 @@ lane changes that order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from spatial.numerics import precision
-from spatial.select.lanes import Lane, Places, via_uses
+from spatial.select.lanes import Lane, via_uses
 from spatial.select.pieces import Placed, Stored
 from spatial.target import Target
 
 
-def shared_along(pos: Places, col: Lane, variables: Sequence[int], out: Stored, target: Target) -> frozenset[int]:
-    """Those of `variables` along which two pages of the result (lanes `col`) may share a granule, or meet."""
+def shared_along(placed: Placed, col: Lane, out: Stored, target: Target) -> frozenset[int]:
+    """The variables along which two pages of the result (lanes `col`) may share a granule, or meet.
+
+    Where some share granules of a row, so may others that neither a row nor a slice tells: a row may be met again.
+    """
+    pos, variables = placed.pos, placed.par_vars()
     if pos[2].via is not None or any(via_uses(pos, v) for v in variables):
+        return frozenset(variables)
+    if any(p.via is not None for p in pos) and not all(_told(placed, v, shifted=True) for v in variables):
         return frozenset(variables)
     unit = target.memory.granule // precision(out.prec).bytes
     place = pos[2]
     apart = {v: place.base.coef(f"v{v}") * (col.tile // col.step if v == col.var else 1) for v in variables}
-    moving = {v: n for v, n in apart.items() if n and not (v == col.var and col.pages == 1)}
+    paged = [v for v in variables if not (v == col.var and col.pages == 1)]
+    moving = {v: apart[v] for v in paged if apart[v]}
     if unit <= 1:
         return frozenset()
-    if place.base.const % unit:
-        return frozenset(moving)
-    return frozenset(v for v, n in moving.items() if n % unit)
+    shared = set(moving) if place.base.const % unit else {v for v, n in moving.items() if n % unit}
+    if shared:
+        shared |= {v for v in paged if not _told(placed, v, (0, 1))}
+    return frozenset(shared)
 
 
 def keeps_order(placed: Placed, var: int) -> bool:
@@ -42,10 +48,13 @@ def keeps_order(placed: Placed, var: int) -> bool:
     return var not in loose or loose[-1] == var
 
 
-def _told(placed: Placed, var: int) -> bool:
-    """Whether the place on some axis tells a variable: no run-time place, and strides that do not overlap."""
-    for place in placed.pos:
-        if place.via is not None or not place.base.coef(f"v{var}"):
+def _told(placed: Placed, var: int, axes: tuple[int, ...] = (0, 1, 2), shifted: bool = False) -> bool:
+    """Whether the place on one of `axes` tells a variable: no run-time place, and strides that do not overlap.
+
+    `shifted`: a run-time index is one number, so that it moves all places alike.
+    """
+    for place in (placed.pos[axis] for axis in axes):
+        if (place.via is not None and not shifted) or not place.base.coef(f"v{var}"):
             continue
         moving = [(abs(c), placed.extents[int(s[1:])]) for s, c in place.base.terms if s != "b"]
         reach, apart = 0, True

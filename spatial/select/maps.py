@@ -30,7 +30,7 @@ def map_template(statement: Statement, stored: dict[int, Stored], target: Target
     if step > 1 and not interleaved(placed):
         raise Misfit("the parts of a tensor do not interleave along its last axis", "a map's section writes one box")
     row, col = choose_lanes(placed, out, target.tile, step)
-    nest = Nest(row, col, whole=shared_along(placed[0].pos, col, placed[0].par_vars(), out, target))
+    nest = Nest(row, col, whole=shared_along(placed[0], col, out, target))
     for var in placed[0].par_vars():
         if var not in (row.var, col.var):
             nest.axis(var, placed[0].extents[var])
@@ -109,7 +109,7 @@ def choose_lanes(placed: Sequence[Placed], out: Stored, tile: tuple[int, int], s
             continue
         if step == 1 and page_read(first.pos, row, col) is None:
             continue
-        if step > 1 and via_uses(first.pos, rv):
+        if step > 1 and (via_uses(first.pos, rv) or via_uses(first.pos, cv)):
             continue
         if all(page_read(pl, row, col) for p in placed for pl in p.reads.values()):
             rank = (row.tile * col.tile, col.tile)

@@ -19,7 +19,7 @@ from spatial.ir.graph import Acc, Fn, Num, Read, Statement, Value, Var
 from spatial.numerics import Q8_BLOCK, narrowest, precision
 from spatial.select.emit import Emitter, Misfit, Nest, Ports, Template, compute, constant
 from spatial.select.granules import shared_along
-from spatial.select.lanes import Lane, PageRead, coefs, ends_with, page_read
+from spatial.select.lanes import Lane, PageRead, coefs, ends_with, page_read, via_uses
 from spatial.select.maps import guard_vars, row_mask
 from spatial.select.pieces import Placed, Stored, place_piece, reads_of, symbols_of
 from spatial.select.reductions import side
@@ -80,6 +80,8 @@ def find_roles(placed: Placed, out: Stored, stored: Mapping[int, Stored], tile: 
             m, n = side(placed, out, 1, mv, tile[0]), side(placed, out, 2, nv, tile[1])
             if m is None or n is None or nv in guarded or page_read(placed.pos, m, n) is None:
                 continue
+            if via_uses(pa, nv) or via_uses(pb, mv):
+                continue  # one page of a table serves all the lanes that it has not
             k = reduced_lane(placed, kv, (a, b), stored, tile[1])
             read_a, read_b = page_read(pa, m, k), page_read(pb, k, n)
             if read_a is None or read_b is None or not (any(coefs(pa, kv)) and any(coefs(pb, kv))):
@@ -118,7 +120,7 @@ def product_template(
     roles = find_roles(placed, out, stored, target.tile)
     if roles is None:
         raise Misfit("no choice of rows, columns and reduced lanes faces both tables of this product")
-    nest = Nest(roles.m, roles.n, whole=shared_along(placed.pos, roles.n, placed.par_vars(), out, target))
+    nest = Nest(roles.m, roles.n, whole=shared_along(placed, roles.n, out, target))
     lanes = {roles.m.var, roles.n.var, roles.k.var}
     for var in placed.par_vars():
         if var not in lanes:

@@ -40,7 +40,7 @@ def reduction_template(
         row, row_red = (Lane(), False) if row_red else (row, row_red)
         col, col_red = (Lane(), False) if col_red else (col, col_red)
     kept_row, kept_col = Lane() if row_red else row, Lane() if col_red else col
-    nest = Nest(row, col, whole=shared_along(placed.pos, kept_col, placed.par_vars(), out, target))
+    nest = Nest(row, col, whole=shared_along(placed, kept_col, out, target))
     for var in placed.par_vars():
         if var not in (row.var, col.var):
             nest.axis(var, placed.extents[var])

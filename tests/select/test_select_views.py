@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from graphs import Drawn, Maker, Piece, Reduction, Shape, at, decoder, drawn, fn, num, read, var, via
+from graphs import Drawn, Index, Maker, Piece, Reduction, Shape, at, decoder, drawn, fn, num, read, var, via
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import layouts
@@ -14,7 +14,7 @@ from support import REFERENCE
 
 from spatial.errors import Refused
 from spatial.ir.affine import Affine
-from spatial.ir.graph import Acc, GraphTensor, Shown
+from spatial.ir.graph import Acc, GraphTensor, Num, Shown
 from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, page_read
 from spatial.select.layouts import Request, agree, classes, dense_tables, number_format, store_all
@@ -122,21 +122,35 @@ def stored(prec: str = "f32", *dims: int) -> Stored:
     return Stored("t", View(dims, (0, len(dims) - 1)), prec, "flat")
 
 
+def shared(out: Stored, *place: Index, extents: tuple[int, ...] = (3, 7, 10)) -> frozenset[int]:
+    """The variables along which one item must run by itself, columns running along variable 1."""
+    piece = Piece(extents, (), at(*place), Num(0.0, "float"))
+    indices = {9: Stored("r", View((16,), (0, 0)), "i32", "flat", (0, 1))}
+    return shared_along(place_piece(piece, out, indices), Lane(1, extents[1], extents[1]), out, REFERENCE)
+
+
 def test_items_along_ragged_columns_stay_together():
-    out = stored("f32", 3, 70)
-    col = Lane(1, 7, 7)
-    whole = out.view.place(at(var(0), var(2, 7) + var(1)))
-    assert shared_along(whole, col, (0, 1, 2), out, REFERENCE) == {2}
-    assert shared_along(whole, col, (0, 1, 2), replace(out, prec="i8"), REFERENCE) == {2}
-    tiled = out.view.place(at(var(0), var(2, 8) + var(1)))
-    assert shared_along(tiled, col, (0, 1, 2), out, REFERENCE) == frozenset()
-    assert shared_along(tiled, col, (0, 1, 2), replace(out, prec="i8"), REFERENCE) == {2}
-    shifted = out.view.place(at(var(0), var(2, 8) + var(1) + 1))
-    assert shared_along(shifted, col, (0, 1, 2), out, REFERENCE) == {2}
-    anywhere = out.view.place(at(var(0), via(9, base=var(2, 8) + var(1))))
-    assert shared_along(anywhere, col, (0, 1, 2), out, REFERENCE) == {0, 1, 2}
-    scattered = out.view.place(at(via(9, var(0)), var(2, 8) + var(1)))
-    assert shared_along(scattered, col, (0, 1, 2), out, REFERENCE) == {0, 1, 2}
+    out = stored("f32", 3, 90)
+    assert shared(out, var(0), var(2, 9) + var(1)) == {2}
+    assert shared(replace(out, prec="i8"), var(0), var(2, 9) + var(1)) == {2}
+    assert shared(out, var(0), var(2, 8) + var(1)) == frozenset()
+    assert shared(replace(out, prec="i8"), var(0), var(2, 8) + var(1)) == {2}
+    assert shared(out, var(0), var(2, 8) + var(1) + 1) == {2}
+
+
+def test_items_that_may_meet_at_a_run_time_place_stay_together():
+    out = stored("f32", 20, 90)
+    assert shared(out, var(0), via(9, 0, base=var(2, 8) + var(1))) == {0, 1, 2}
+    assert shared(out, via(9, var(0)), var(2, 8) + var(1)) == {0, 1, 2}
+    assert shared(out, via(9, 0, base=var(0)), var(2, 8) + var(1)) == frozenset(), "one index moves all rows alike"
+    assert shared(out, via(9, 0, base=var(0) + var(2)), var(1)) == {0, 1, 2}
+
+
+def test_items_that_come_back_to_a_row_stay_together_where_columns_are_ragged():
+    out = stored("f32", 20, 90)
+    assert shared(out, var(0) + var(2), var(2, 9) + var(1)) == {0, 2}
+    assert shared(out, var(0, 10) + var(2), var(2, 9) + var(1)) == {2}
+    assert shared(out, var(0) + var(2), var(2, 8) + var(1)) == frozenset()
 
 
 def test_variables_that_always_go_together_are_one():
