@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from spatial.errors import Bug, Problem, Refused
+from spatial.graph.names import untaken
 from spatial.ir.bundle import Bundle, Entry, Placement, Table
 from spatial.ir.graph import Graph, GraphTensor
 from spatial.ir.layout import layout_of, round_up
@@ -23,6 +24,9 @@ from spatial.target import Target
 
 SHARED = ("state", "input", "result", "weight")
 """Roles of a deployment's tables, in the order of the memory map."""
+
+ALIKE = {"role": "role", "shape": "shape", "precision": "prec", "layout": "layout"}
+"""What is the same of a table in every program: its name for a reader, and as `Tensor` has it."""
 
 Generate = tuple[tuple[str, str | tuple[int, ...]], ...]
 
@@ -69,10 +73,7 @@ def _apart(parts: Sequence[Part]) -> list[Part]:
         own = {t.name for t in part.program.tensors} - {t.name for t in _shared(part)}
         names: dict[str, str] = {}
         for name in sorted(own & shared):
-            new = f"_{name}"
-            while new in own or new in shared or new in names.values():
-                new = f"_{new}"
-            names[name] = new
+            names[name] = untaken(name, own | shared | set(names.values()))
         if names:
             program = renamed(part.program, names)
             fills = {names.get(name, name): digest for name, digest in part.fills.items()}
@@ -92,23 +93,30 @@ def _shared(part: Part) -> Iterator[Tensor]:
 
 def _disagreements(parts: Sequence[Part]) -> Iterator[Problem]:
     """What two programs say differently of one table: each later one is compared with the first that has it."""
-    seen: dict[str, tuple[str, Tensor]] = {}
+    seen: dict[str, tuple[Part, Tensor]] = {}
     for part in parts:
         for tensor in _shared(part):
-            other, first = seen.setdefault(tensor.name, (part.name, tensor))
-            for what, attribute in (("role", "role"), ("shape", "shape"), ("precision", "prec"), ("layout", "layout")):
-                here, there = getattr(tensor, attribute), getattr(first, attribute)
+            other, first = seen.setdefault(tensor.name, (part, tensor))
+            facts = {what: (getattr(first, key), getattr(tensor, key)) for what, key in ALIKE.items()}
+            if first.role == tensor.role == "result" and first.shape == tensor.shape:
+                facts["dimensions"] = _dims(other, tensor.name), _dims(part, tensor.name)
+            for what, (there, here) in facts.items():
                 if here != there:
                     yield Problem(
-                        f"programs `{other}` and `{part.name}` disagree on the {what} of table `{tensor.name}`: "
+                        f"programs `{other.name}` and `{part.name}` disagree on the {what} of table `{tensor.name}`: "
                         f"{_plain(there)} and {_plain(here)}",
                         "it lies once in the memory they share",
                         "let both read and write it alike, or give one its own table",
                     )
 
 
+def _dims(part: Part, result: str) -> tuple[int, ...]:
+    """The dimensions of a result as its program makes it, of which several are stored in one shape."""
+    return part.graph.tensors[dict(part.graph.results)[result]].dims
+
+
 def _plain(value: str | tuple[int, ...]) -> str:
-    return value if isinstance(value, str) else " x ".join(map(str, value))
+    return value if isinstance(value, str) else " x ".join(map(str, value)) or "none"
 
 
 def _ranges(parts: Sequence[Part]) -> Iterator[Problem]:

@@ -1,8 +1,9 @@
 """Obligation 15: the programs of a deployment agree on what they share, and on where everything lies.
 
-Each shared table has one placement, and one shape, format, layout, role and meaning in every program; what one program
-may store into it, every other may read. No two allocations overlap; each is aligned, as large as its layout says, and
-in memory. Weights are bound by digest. Knows no body: programs are judged one by one elsewhere.
+Each shared table has one placement, and one shape, format, layout, role and meaning in every program, and the
+dimensions that the graphs know it by; what one program may store into it, every other may read. No two allocations
+overlap; each is aligned, as large as its layout says, and in memory. Weights are bound by digest. Knows no body:
+programs are judged one by one elsewhere.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from spatial.check.bindings import contains, range_of
 from spatial.check.spans import is_int
 from spatial.check.verdict import Log, Spot
 from spatial.ir.bundle import Bundle, Entry, Placement, Table
+from spatial.ir.graph import Graph
 from spatial.ir.layout import layout_of
 from spatial.ir.program import Tensor
 from spatial.numerics import PRECISIONS
@@ -118,8 +120,23 @@ def _interface(
             at.require(name in tables, f"its {role} {name} is no table of the deployment")
     for name, tensor, _ in entry.program.results:
         at.require(name == tensor, f"the result {name} lies in a table of another name, {tensor}")
+    if entry.graph is not None:
+        _graph(entry, entry.graph, tables, at)
     missing = [a for a in entry.program.assume if a not in bundle.assume]
     at.require(not missing, f"it assumes {'; '.join(missing)}, which the deployment does not declare")
+
+
+def _graph(entry: Entry, graph: Graph, tables: Mapping[str, Table], at: Spot) -> None:
+    """A table has the dimensions and the kind that each graph knows it by; several are stored in one shape."""
+    made = ((name, graph.tensors[n]) for name, n in graph.results if 0 <= n < len(graph.tensors))
+    named = [*((t.name, t) for t in graph.tensors if t.name), *(m for m in made if m[0] in entry.results)]
+    for name, tensor in named:
+        if name in tables:
+            here, table = (tensor.dims, tensor.kind), tables[name]
+            at.require(
+                here == (table.dims, table.kind),
+                f"its graph has {name} as {here}, and the deployment as {(table.dims, table.kind)}",
+            )
 
 
 def _shared(table: Table, entries: Sequence[Entry], known: Mapping[str, Mapping[str, Tensor]], at: Spot) -> None:

@@ -106,6 +106,19 @@ def test_every_disagreement_is_told_at_once_with_both_programs_and_the_table() -
     ]
 
 
+def test_results_that_are_stored_alike_are_told_apart_by_their_dimensions() -> None:
+    def giving(name: str, *dims: int) -> Part:
+        made = part(name, LOGITS)
+        return replace(made, graph=replace(made.graph, tensors=(replace(made.graph.tensors[0], dims=dims),)))
+
+    with pytest.raises(Refused) as caught:
+        link([giving("prefill", 40), giving("decode", 1, 40)], {}, REFERENCE)
+    assert [p.what for p in caught.value.problems] == [
+        "programs `prefill` and `decode` disagree on the dimensions of table `logits`: 40 and 1 x 40"
+    ]
+    assert link([giving("prefill", 1, 40), giving("decode", 1, 40)], {}, REFERENCE).table("logits").dims == (1, 40)
+
+
 def test_a_writer_leaves_what_each_reader_expects() -> None:
     writer, reader = part("add", CACHE, final=(-9, 12)), part("rank", CACHE)
     with pytest.raises(Refused) as caught:

@@ -41,7 +41,7 @@ def bundle_of(**programs: Program) -> Bundle:
             if not owner:
                 tables[t.name] = t
     listed = tuple(
-        Table(t.name, (prod(t.shape),), "Int" if t.prec.startswith("i") else "Float", t.role, t.shape, t.range)
+        Table(t.name, (prod(t.shape),), "int" if t.prec.startswith("i") else "float", t.role, t.shape, t.range)
         for t in tables.values()
     )
     assume = tuple(dict.fromkeys(a for p in programs.values() for a in p.assume))

@@ -15,6 +15,7 @@ from spatial.check import check_bundle, claims_of
 from spatial.errors import Refused
 from spatial.ir.bundle import Bundle
 from spatial.ir.certificate import Certificate
+from spatial.ir.graph import Graph, GraphTensor
 from spatial.ir.text import parse_program, print_program
 from spatial.ir.wire import digest
 
@@ -97,6 +98,26 @@ def test_a_broken_deployment_is_rejected(name: str):
     assert verdict.answer == "reject"
     found = [f for f in verdict.failures if f.obligation == "deployment" and place in f.place]
     assert found, [str(f) for f in verdict.failures]
+
+
+def test_a_table_has_the_dimensions_and_the_kind_that_each_graph_knows():
+    bundle = two_programs()
+    q = next(t for t in bundle.tables if t.name == "q")
+    (result, *_), first = bundle.entries[0].results, bundle.entries[0]
+    made = next(t for t in bundle.tables if t.name == result)
+
+    def judged(*tensors: GraphTensor) -> list[tuple[str, str]]:
+        """A verdict's failures where the first program's graph reads and makes these."""
+        graph = Graph(tensors, (), ((result, len(tensors) - 1),), ())
+        entries = (replace(first, graph=graph), *bundle.entries[1:])
+        return [(f.obligation, f.place) for f in check_bundle(replace(bundle, entries=entries)).failures]
+
+    read, output = GraphTensor(q.dims, q.kind, "input", "q"), GraphTensor(made.dims, made.kind, "made")
+    assert judged(read, output) == []
+    wrong = [("deployment", "bundle, program first")]
+    assert judged(read, replace(output, dims=(1, *made.dims))) == wrong
+    assert judged(replace(read, dims=(1, *q.dims)), output) == wrong
+    assert judged(replace(read, kind="int"), output) == wrong
 
 
 def test_a_weight_is_bound_by_digest():
