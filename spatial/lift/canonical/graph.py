@@ -58,8 +58,11 @@ def canonical_graph(roots: Roots, machine: Machine) -> Lifted:
 def _canonical(roots: Roots, machine: Machine) -> Lifted:
     folded = fold_layers(_read(roots))
     units = Units(folded.instead)
-    results = [(name, _root(units, value, machine, name)) for name, value in roots.results]
-    state = [(name, source, _last(units, value)) for name, source, value in roots.state]
+    kept = {name for name, _, _ in roots.state}
+    made = {name: _root(units, value, machine, name) for name, value in roots.results if name not in kept}
+    state = [(name, source, _last(units, value, machine, name)) for name, source, value in roots.state]
+    made |= {name: t for name, _, t in state}  # a result that is state is read where that ends
+    results = [(name, made[name]) for name, _ in roots.results]
     last = [t for _, _, t in state]
     shows = [_shown(units, value, machine) for value in roots.shows]
     shown = [p for line in shows for p in line if isinstance(p, Tensor)]
@@ -176,6 +179,12 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
     plain = value.whole and not axes and value.tensor.length is None
     if plain and isinstance(tensor, Unit) and not tensor.fixed:
         return tensor
+    return _apart(units, value, order, name)
+
+
+def _apart(units: Units, value: Seq, order: int, name: str) -> Unit:
+    """A copy of a sequence, or of a slice of one."""
+    tensor, axes = units.tensor(value.tensor)
     if value.tensor.length is not None and value.whole:
         raise NotLifted(
             f'"{name}" has a length known only at run time',
@@ -193,8 +202,11 @@ def _root(units: Units, value: Seq | Node, machine: Machine, name: str) -> Tenso
     return unit
 
 
-def _last(units: Units, value: Seq) -> Tensor:
-    return units.tensor(value.tensor)[0]
+def _last(units: Units, value: Seq, machine: Machine, name: str) -> Tensor:
+    """What a state table ends as: a tensor as it is, a slice of one as a tensor of its own."""
+    tensor, axes = units.tensor(value.tensor)
+    plain = value.whole and not axes and value.tensor.length is None
+    return tensor if plain else _apart(units, value, machine.tick(), name)
 
 
 def _shown(units: Units, value: Value, machine: Machine) -> list[str | Tensor]:
