@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from spatial.lift.algebra.values import Fold, Get, Lin, Made, Node, Op, Sym, Symbol, Tensor
 
@@ -69,6 +69,19 @@ def below(node: Node) -> Iterator[Node]:
         seen.add(id(n))
         yield n
         pending += children(n)
+
+
+def made_of(roots: Iterable[Node], parts: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
+    """What expressions are made of, each once, reads and their indices left out; `parts`: of each where to go on."""
+    seen: set[int] = set()
+    pending = list(roots)
+    while pending:
+        n = pending.pop()
+        if id(n) in seen or isinstance(n, Get):
+            continue
+        seen.add(id(n))
+        yield n
+        pending += parts(n)
 
 
 def tree_size(node: Node, known: dict[Node, int]) -> int:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from spatial.lift.algebra.values import Fold, Get, Instance, Node, Sym
-from spatial.lift.algebra.walk import children
+from spatial.lift.algebra.values import Fold, Instance, Node, Sym
+from spatial.lift.algebra.walk import children, made_of
 from spatial.lift.canonical.closed import is_closed
 
 
 def outer_folds(node: Node) -> list[Fold]:
     """The reductions of a value that are in no other, each once."""
-    found: dict[Fold, None] = {}
-    seen: set[int] = set()
-    pending = [node]
-    while pending:
-        n = pending.pop()
-        if id(n) in seen or isinstance(n, Get):
-            continue
-        seen.add(id(n))
-        if isinstance(n, Fold):
-            found[n] = None
-        else:
-            pending += children(n)[::-1]
-    return list(found)
+    met = made_of((node,), lambda n: () if isinstance(n, Fold) else children(n)[::-1])
+    return list(dict.fromkeys(n for n in met if isinstance(n, Fold)))
 
 
 def axes_of(node: Node, box: frozenset[Sym]) -> frozenset[Sym]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from spatial.lift.algebra.keys import Keys
 from spatial.lift.algebra.rewrite import Mapper, Substitution
 from spatial.lift.algebra.values import BlockValue, Fold, Get, Inner, Instance, Node, Op, Piece, Sym, Tensor, get
-from spatial.lift.algebra.walk import children
+from spatial.lift.algebra.walk import children, made_of
 from spatial.lift.canonical.order import depends, visited
 from spatial.lift.canonical.units import Unit, Units
 
@@ -133,17 +133,13 @@ class Shared:
 
 def operations(values: Iterable[Node]) -> Iterator[Node]:
     """The operations and reductions of expressions that are numbers, each once; indices and conditions left out."""
-    seen: set[int] = set()
-    pending = list(values)
-    while pending:
-        n = pending.pop()
-        if id(n) in seen or isinstance(n, Get):
-            continue
-        seen.add(id(n))
-        if isinstance(n, Fold):
+    for n in made_of(values, _number_parts):
+        if isinstance(n, Fold) or (isinstance(n, Op) and n.kind != "bool"):
             yield n
-            pending += [n.value, *([n.arg] if n.arg is not None else [])]
-            continue
-        if isinstance(n, Op) and n.kind != "bool":
-            yield n
-        pending += children(n)
+
+
+def _number_parts(node: Node) -> Iterable[Node]:
+    """The parts of an expression, the conditions and the start of a reduction left out."""
+    if isinstance(node, Fold):
+        return (node.value,) if node.arg is None else (node.value, node.arg)
+    return children(node)
