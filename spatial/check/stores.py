@@ -1,10 +1,10 @@
 """Obligation 9: within a call no element is stored twice, and no two items write into one granule of memory.
 
 Every store event of a call is laid onto the operand, exactly, and the hits are counted; the covered part comes out as
-boxes, for the obligation on versions. Stores at a run-time index are exact too when all their indices are one value
-(the same element of one tensor version, traced through queues): the index then shifts everything alike and may be left
-out. Other run-time indices are never taken to differ: such a store runs on one site, where it stores in order. A store
-at a run-time index is the only one of its operand.
+boxes, for the obligation on versions. Items that store at a run-time index do so at one value (the same element of one
+tensor version, traced through queues): it then shifts everything alike and may be left out. Other run-time indices are
+never taken to differ: such a store runs on one site, where it stores in order, as one item always does. A store at a
+run-time index is the only one of its operand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spatial.check.granules import granules_apart, rows_apart
 from spatial.check.queues import ends_of
 from spatial.check.stage_parts import access_of, moved_port
 from spatial.check.verdict import Log, Spot
-from spatial.ir.body import Body, Operand, Stage
+from spatial.ir.body import Body, Index, Operand, Stage
 from spatial.target import Target
 
 MOST_BOXES = 4096
@@ -85,25 +85,13 @@ def _indexed(
     (stage,) = stages
     index = access_of(stage).index
     sites = sites_of(body, stage)
-    if index is not None and sites.w * sites.h > 1 and one_index(body, stage):
+    if index is not None and one_index(body, stage):
         parts = _pages(body, stages, at)
         if parts is None:
             return None
-        (page,), extent = parts, list(operand.extent)
-        axes = [page.slices, page.rows, page.cols]
-        if len(page.items):
-            # The index shifts all pages alike: lay them where they are, with room for all.
-            axes[index.axis] = axes[index.axis] - axes[index.axis].min()
-            extent[index.axis] = int(axes[index.axis].max()) + (1, *page.page)[index.axis]
-        shifted = Pages(axes[0], axes[1], axes[2], page.items, page.page).touching((extent[0], extent[1], extent[2]))
-        if _once({stage.name: shifted}, (extent[0], extent[1], extent[2]), operand, target, at) is None:
+        (page,) = parts
+        if len(np.unique(page.items)) > 1 and not _shifted(stage, page, index, operand, target, at):
             return None
-        aligned = index.axis == 0 or (index.axis == 1 and rows_apart(operand, target))
-        at.require(
-            aligned or len(np.unique(page.items)) <= 1,
-            f"several items store at a run-time {AXES[index.axis]}, which may fall anywhere in a granule",
-            "let one item store it",
-        )
     else:
         at.require(
             sites.w * sites.h == 1,
@@ -112,6 +100,22 @@ def _indexed(
         )
     box = reached(body, stage, flows)
     return Written(() if box is None else (box,), True)
+
+
+def _shifted(stage: Stage, page: Pages, index: Index, operand: Operand, target: Target, at: Spot) -> bool:
+    """Whether items that store at one run-time index keep apart. It shifts all pages alike: they are laid where they
+    are, with room for all."""
+    axes, extent = [page.slices, page.rows, page.cols], list(operand.extent)
+    axes[index.axis] = axes[index.axis] - axes[index.axis].min()
+    extent[index.axis] = int(axes[index.axis].max()) + (1, *page.page)[index.axis]
+    room = extent[0], extent[1], extent[2]
+    moved = Pages(axes[0], axes[1], axes[2], page.items, page.page).touching(room)
+    aligned = index.axis == 0 or (index.axis == 1 and rows_apart(operand, target))
+    return _once({stage.name: moved}, room, operand, target, at) is not None and at.require(
+        aligned,
+        f"several items store at a run-time {AXES[index.axis]}, which may fall anywhere in a granule",
+        "let one item store it",
+    )
 
 
 def one_index(body: Body, stage: Stage) -> bool:
