@@ -155,10 +155,10 @@ class Target:
     `scratch`: bytes per site for queues and accumulators; `align`: what pages in scratch are aligned to; `queues`:
     queues a site may have; `descriptors`: transfers that movers may have described, one for every slot of a queue at
     each of its ends that moves pages; `locks`: semaphores, two for every queue between engines (0 of either: as many as
-    wanted); `tile`: rows and columns of the largest page; `counter_bits`: width of a queue's counters; `clock`: cycles
-    per second; `unpack`, `pack`: bytes per cycle from scratch into the compute datapaths of a site and back;
-    `section_cycles`: what starting a section and its barrier cost; `step_cycles`: what one iteration of a stage costs
-    beside its work.
+    wanted); `tile`: rows and columns of the largest page; `counter_bits`: width of a queue's counters of pages pushed
+    and freed, which wrap; `clock`: cycles per second; `unpack`, `pack`: bytes per cycle from scratch into the compute
+    datapaths of a site and back; `section_cycles`: what starting a section and its barrier cost; `step_cycles`: what
+    one iteration of a stage costs beside its work.
 
     Orders that results depend on are stated: `product_order` ("ascending": inside a page product k ascends, pages in
     stage order) and `lane_order` ("halving": an in-page reduction folds the upper half of the lanes onto the lower

@@ -2,8 +2,9 @@
 
 Scratch holds the queues of a site and its accumulators, aligned; a site has so many queues, so many transfers its
 movers may have described, and so many locks; a product's accumulators fit the destination registers; an elementwise
-stage's states, with the values live at the best order of evaluation, fit the vector registers; a queue's counters count
-the pages of a call. Sites are judged by class. Knows nothing of time.
+stage's states, with the values live at the best order of evaluation, fit the vector registers; the counters of pages
+that a queue was pushed and has freed wrap, and tell apart as many pages in it as they count. Sites are judged by class.
+Knows nothing of time.
 """
 
 from __future__ import annotations
@@ -127,10 +128,9 @@ def check_resources(body: Body, target: Target, place: str, log: Log) -> bool:
             "hold fewer cells at a time, or cut the expression into stages",
         )
     for queue in body.queues:
-        pushes = _pushes(body, queue.name)
         log.at("resources", f"{place}, queue {queue.name}").require(
-            pushes < 1 << min(target.counter_bits, 62),
-            f"{pushes} pages in a call are more than counters of {target.counter_bits} bits tell apart",
+            queue.cap < 1 << min(target.counter_bits, 62),
+            f"room for {queue.cap} pages is more than counters of {target.counter_bits} bits tell apart",
         )
     return log.findings == before
 

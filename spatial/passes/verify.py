@@ -105,8 +105,9 @@ def resources(body: Body, target: Target) -> Iterator[Problem]:
         if need > have:
             yield Problem(f"stage {stage.name} takes {need} registers, the datapath has {have}")
     for queue in body.queues:
-        if queue.cap >= 1 << (target.counter_bits - 1):
-            yield Problem(f"queue {queue.name} of {queue.cap} pages overflows a counter of {target.counter_bits} bits")
+        if queue.cap >= 1 << target.counter_bits:
+            what = f"queue {queue.name} has room for {queue.cap} pages"
+            yield Problem(f"{what}, more than counters of {target.counter_bits} bits tell apart")
     for engine in body.engines:
         if all(e.name != engine.name for e in target.engines):
             yield Problem(f"the target has no engine called {engine.name}")

@@ -39,7 +39,7 @@ TARGETS: dict[str, Target] = {
     "short vectors": replace(REFERENCE, vector=replace(VECTOR, int="i16")),
     "no multicast": replace(REFERENCE, network=replace(REFERENCE.network, multicast=())),
     "wide granules": replace(REFERENCE, memory=replace(REFERENCE.memory, granule=256, align=256)),
-    "narrow counters": replace(REFERENCE, counter_bits=3),
+    "narrow counters": replace(REFERENCE, counter_bits=1),
     "scratch one byte short": replace(REFERENCE, scratch=PRODUCT_BYTES - 1),
     "two locks": replace(REFERENCE, locks=2),
     "two descriptors": replace(REFERENCE, descriptors=2),

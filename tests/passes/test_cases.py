@@ -23,7 +23,7 @@ from spatial.passes import PASS_ORDER
 HERE = Path(__file__).parent
 TINY = replace(SMALL, name="tiny", scratch=12_288)
 NARROW = replace(REFERENCE, name="narrow", vector=replace(REFERENCE.vector, registers=2))
-POOR = replace(REFERENCE, name="poor", descriptors=4, locks=4, counter_bits=3)
+POOR = replace(REFERENCE, name="poor", descriptors=4, locks=4, counter_bits=2)
 SINGLE = replace(REFERENCE, name="single", columns=1, rows=1, scratch=262_144)
 TARGETS = {t.name: t for t in (REFERENCE, TF32, SMALL, TINY, NARROW, POOR, SINGLE)}
 PASSES = dict(PASS_ORDER)
