@@ -1,8 +1,8 @@
 """A body run on counts: does a complete schedule exist within the capacities?
 
-Engines of every site as sequential processes over lists of operations; pages are counted, not computed. Since the
-body is a Kahn network, one complete run proves every interleaving live; and since every turn starts and ends with empty
-queues (what stays for the call apart), a run of one turn proves any number.
+Engines of one site of each class (`alike`) as sequential processes over lists of operations; pages are counted, not
+computed. Since the body is a Kahn network, one complete run proves every interleaving live; and since every turn starts
+and ends with empty queues (what stays for the call apart), a run of one turn proves any number.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from spatial.ir.body import Body, Engine, Loop, Stage, Step, count
-
-Site = tuple[int, int]
+from spatial.passes.alike import Alike, Site, alike
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class Cursor:
     stage: Stage
     turns: int
     site: Site
+    to: tuple[Site, ...]
     at: list[int] = field(default_factory=list[int])
     begun: int = -2
 
@@ -80,7 +80,7 @@ class Cursor:
         """Pushes and releases of an iteration at `depth`, and of those around it that end with it."""
         for p in self.stage.outs:
             if p.depth == depth:
-                yield Operation("put", self.stage.name, p.queue, count(p.pages), self._to())
+                yield Operation("put", self.stage.name, p.queue, count(p.pages), self.to)
         for p in self.stage.ins:
             if p.depth == depth:
                 yield Operation("free", self.stage.name, p.queue, count(p.pages), (self.site,))
@@ -92,12 +92,6 @@ class Cursor:
             self.at[depth] = 0
             yield from self.end(depth - 1)
 
-    def _to(self) -> tuple[Site, ...]:
-        if self.stage.kind not in ("multicast", "scatter"):
-            return (self.site,)
-        (x, y), (w, h) = self.site, self.stage.group
-        return tuple((x + dx, y + dy) for dy in range(h) for dx in range(w))
-
 
 def carries(stage: Stage, site: Site) -> bool:
     """Whether the stage runs on the site."""
@@ -105,9 +99,10 @@ def carries(stage: Stage, site: Site) -> bool:
     return r is None or (r.x <= site[0] < r.x + r.w and r.y <= site[1] < r.y + r.h)
 
 
-def operations(body: Body, engine: Engine, site: Site, turns: int) -> Iterator[Operation]:
-    """The operations of one engine of one site over a call of `turns` turns."""
-    cursors = {s.name: Cursor(s, turns, site) for s in body.stages if carries(s, site)}
+def operations(body: Body, engine: Engine, site: Site, turns: int, classes: Alike) -> Iterator[Operation]:
+    """The operations of one engine of one site over a call of `turns` turns; pushes go to one site of each class."""
+    carried = [s for s in body.stages if carries(s, site)]
+    cursors = {s.name: Cursor(s, turns, site, classes.reached(s, site)) for s in carried}
 
     def walk(nodes: tuple[Loop | Step, ...]) -> Iterator[Operation]:
         for node in nodes:
@@ -124,13 +119,11 @@ def operations(body: Body, engine: Engine, site: Site, turns: int) -> Iterator[O
 
 def run(body: Body, turns: int) -> Blocked | None:
     """Run the body for `turns` turns on counts; None where it completes with empty queues, else who waits for what."""
-    w, h = body.rect
-    cast = any(s.kind in ("multicast", "scatter") for s in body.stages)
-    sites = [(x, y) for y in range(h) for x in range(w)] if cast else [(0, 0)]
+    classes = alike(body)
     cap = {q.name: q.cap for q in body.queues}
     there: dict[tuple[Site, str], int] = {}
     used: dict[tuple[Site, str], int] = {}
-    processes = [(s, e.name, operations(body, e, s, turns)) for s in sites for e in body.engines]
+    processes = [(s, e.name, operations(body, e, s, turns, classes)) for s in classes.sites for e in body.engines]
     pending: dict[int, Operation] = {}
     for n, (_, _, ops) in enumerate(processes):
         first = next(ops, None)
