@@ -99,15 +99,15 @@ def fill(
     return held
 
 
-def outcome(
+def ran(
     case: Drawn,
     program: Program,
     target: Target,
     executor: str = "lockstep",
     fills: tuple[tuple[str, int], ...] = (),
     given: Mapping[str, Array] | None = None,
-) -> tuple[dict[str, Array], dict[int, Held]]:
-    """(results and final state by name, in dims; the evaluation of every graph tensor).
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """(results and final state by name, in dims; the tables that went in, as stored).
 
     `fills`: of the lowering; `given`: tables in place of those drawn by the seed.
     """
@@ -120,7 +120,19 @@ def outcome(
     dims = {n: case.graph.tensors[t].dims for n, t in case.graph.results}
     dims |= {n: case.graph.tensors[t].dims for n, _, t in case.graph.state}
     names = {n: t for n, t, _ in program.results} | {n: n for n, _ in program.state}
-    got = {n: memory.get(t).reshape(dims[n]) for n, t in names.items()}
+    return {n: memory.get(t).reshape(dims[n]) for n, t in names.items()}, held
+
+
+def outcome(
+    case: Drawn,
+    program: Program,
+    target: Target,
+    executor: str = "lockstep",
+    fills: tuple[tuple[str, int], ...] = (),
+    given: Mapping[str, Array] | None = None,
+) -> tuple[dict[str, Array], dict[int, Held]]:
+    """(results and final state by name, in dims; the evaluation of every graph tensor), as of `ran`."""
+    got, held = ran(case, program, target, executor, fills, given)
     return got, evaluate(case.graph, held, EXACTNESS[target.matrix.operand])
 
 

@@ -1,6 +1,6 @@
 """Calibration: plans to be measured, what was measured of them, and the figures of a target that follow from it.
 
-    knobs          which plans are looked at: one value of each knob that is held
+    knobs          what held knobs say of a plan, and of a section that lacks them
     arrangements   how a plan moves its pages, as a label that measurements are told apart by
     candidates     the compiler's own choice, and the best plan of each arrangement; each as it is built
     sections       the sections of a program, each to be measured by itself

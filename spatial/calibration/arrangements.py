@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spatial.calibration.knobs import split
 from spatial.ir.body import Body, Plan
 from spatial.plan.candidates import Truth
+from spatial.plan.knobs import split
 from spatial.plan.measures import Measures
 
 KINDS = ("streamed", "multicast", "blocked")

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spatial.calibration.arrangements import KINDS, arranged, arrangement
-from spatial.calibration.knobs import Knobs, allowed
 from spatial.ir.body import Body, Plan
 from spatial.passes import PASS_ORDER, run_passes
 from spatial.passes.fuse_generic import fuse_generic
 from spatial.passes.tile import apply_plan
 from spatial.plan.candidates import Truth
 from spatial.plan.cost import price
+from spatial.plan.knobs import Knobs, allowed
 from spatial.plan.measures import Measures
 from spatial.plan.model import model_of
 from spatial.plan.search import best_of, plan_of

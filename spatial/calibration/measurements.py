@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from spatial.calibration.arrangements import ARRANGEMENTS
 from spatial.calibration.candidates import BEST
-from spatial.calibration.knobs import ANY, Knobs, knobs_of
 from spatial.calibration.operations import Operated
 from spatial.errors import UsageError, nearest
+from spatial.plan.knobs import ANY, Knobs, knobs_of
 from spatial.target import Target
 
 LABELS = (BEST, *ARRANGEMENTS)

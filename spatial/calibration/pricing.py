@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from spatial.calibration.arrangements import ARRANGEMENTS, arranged
 from spatial.calibration.candidates import BEST
-from spatial.calibration.knobs import Knobs, allowed, unknown
+from spatial.calibration.knobs import lacking
 from spatial.calibration.measurements import Measurement
 from spatial.calibration.operations import template_of
 from spatial.errors import Refused
 from spatial.ir.body import Body, Plan
 from spatial.plan.candidates import Candidates, Truth
 from spatial.plan.cost import price
+from spatial.plan.knobs import Knobs, allowed
 from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
 from spatial.plan.search import best_of, plan_of
@@ -91,7 +92,7 @@ def _found(model: Model, chip: Target, label: str, knobs: Knobs) -> Measures | N
 
 def _why(model: Model, chip: Target, m: Measurement) -> str:
     """Why no plan is what a measurement says: what it holds is not there, or no plan has it, or another label."""
-    missing = unknown(model, m.knobs)
+    missing = lacking(model, m.knobs)
     if missing:
         names = [c.name for c in model.coordinates] + [x.stage for x in model.loads]
         return f"the section has no {', '.join(missing)}; it has {', '.join(names)}"

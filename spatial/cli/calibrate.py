@@ -22,10 +22,10 @@ from spatial.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     from spatial.calibration.candidates import Candidate
-    from spatial.calibration.knobs import Knobs
     from spatial.calibration.measurements import Measurement
     from spatial.calibration.sections import Section
     from spatial.lowering import ProgramLowering
+    from spatial.plan.knobs import Knobs
 
 HEAD = ("candidate", "arrangement", "priced", "timed", "off", "measured", "bound by", "plan")
 
@@ -53,9 +53,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _sections(options: argparse.Namespace) -> int:
-    from spatial.calibration.knobs import knobs_of
     from spatial.calibration.sections import sections_of
     from spatial.cli.jobs import job_of
+    from spatial.plan.knobs import knobs_of
 
     want = knobs_of(options.knobs)
     job = job_of(options)
@@ -116,7 +116,7 @@ def _record(number: int, section: Section, kinds: list[str], want: Knobs, shown:
 
 
 def _candidate(x: _Shown) -> dict[str, object]:
-    from spatial.calibration.knobs import blocked
+    from spatial.plan.knobs import blocked
 
     plan = x.candidate.plan
     return {
@@ -161,7 +161,7 @@ def _cells(x: _Shown) -> tuple[str, ...]:
 
 def _plan(candidate: Candidate) -> str:
     """The knobs of a plan, as they are held."""
-    from spatial.calibration.knobs import blocked
+    from spatial.plan.knobs import blocked
 
     plan = candidate.plan
     told = [f"{name}={factor}" for name, factor in blocked(plan).items()] + [f"rect={plan.rect[0]}x{plan.rect[1]}"]

@@ -12,14 +12,15 @@
 Each says in its docstring what it expects, what it ensures and what it leaves alone. A body beyond the phase that a
 pass expects is left as it is (`due`): each pass is idempotent on its own output, and the whole order too.
 
-Beside them: `orders` and `schedule`, the engine orders and a run of a body on counts; `intervals`, what integers hold;
-`trace`, a record of what each pass did; `pack` and `compose`, which put sections together to a program. Passes know no
-file, no source, no clock and no tensor's name.
+Beside them: `orders`, `alike` and `schedule`, the engine orders, the sites that do the same, and a run of a body on
+counts; `intervals`, what integers hold; `trace`, a record of what each pass did; `pack` and `compose`, which put
+sections together to a program. Passes know no file, no source, no clock and no tensor's name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from spatial.errors import Bug, Problem
 from spatial.ir.body import Body
@@ -32,6 +33,7 @@ from spatial.passes.size_buffers import size_buffers
 from spatial.passes.synthesize_handshakes import synthesize_handshakes
 from spatial.passes.tile import tile
 from spatial.passes.verify import verify
+from spatial.plan.knobs import Knobs
 from spatial.target import Target
 
 Pass = Callable[[Body, Target], Body]
@@ -47,6 +49,12 @@ PASS_ORDER: tuple[tuple[str, Pass], ...] = (
     ("verify", verify),
 )
 """The pinned order. Fusion comes first: on the template, removing a stage costs only a renumbering."""
+
+
+def order_under(want: Knobs) -> tuple[tuple[str, Pass], ...]:
+    """The passes in their order, plans held to the knobs `want`."""
+    held = partial(tile, want=want)
+    return tuple((name, held if run is tile else run) for name, run in PASS_ORDER)
 
 
 def run_passes(body: Body, target: Target, passes: Sequence[tuple[str, Pass]] = PASS_ORDER) -> Body:

@@ -15,17 +15,18 @@ from spatial.errors import Bug
 from spatial.ir.body import Body, Plan
 from spatial.passes.due import due
 from spatial.plan.block import block
+from spatial.plan.knobs import ANY, Knobs
 from spatial.plan.search import choose
 from spatial.target import Target
 
 
-def tile(body: Body, target: Target) -> Body:
-    """Return `body` under the best legal plan; raises `DoesNotFit` where there is none."""
+def tile(body: Body, target: Target, want: Knobs = ANY) -> Body:
+    """Return `body` under the best legal plan with the knobs `want`; raises `DoesNotFit` where there is none."""
     if not due("tile", "template", body):
         return body
     if body.plan is not None:
         raise Bug("a template has a plan before one is chosen")
-    return apply_plan(body, choose(body, target).plan)
+    return apply_plan(body, choose(body, target, want).plan)
 
 
 def apply_plan(body: Body, plan: Plan) -> Body:

@@ -16,6 +16,7 @@
     walk         the time of a call: its first rounds on clocks, what repeats multiplied
     cost         the price of all candidates, and what bounds each
     order        which of two plans is better
+    knobs        knobs that a caller holds, and what is nearest to them
     pruning      which candidates have to be priced
     nearest      what is said where none fits
     search       the choice, unique

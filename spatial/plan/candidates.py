@@ -7,6 +7,7 @@ is a candidate in several variants: what is multicast, what is held, how many ba
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import permutations, product
 
@@ -54,9 +55,10 @@ class Candidates:
         return len(self.factors)
 
 
-def blockings(model: Model, most: int) -> list[tuple[int, ...]]:
-    """Combinations of factors, small first; thinned to about `most`."""
-    choices = [list(c.factors) for c in model.coordinates]
+def blockings(model: Model, most: int, factors: Sequence[tuple[int, ...]] | None = None) -> list[tuple[int, ...]]:
+    """Combinations of factors, small first; thinned to about `most`. `factors`: those of each coordinate that are
+    considered; all where None."""
+    choices = [list(c.factors) for c in model.coordinates] if factors is None else [list(f) for f in factors]
     while np.prod([len(c) for c in choices]) > most:
         longest = max(range(len(choices)), key=lambda k: len(choices[k]))
         choices[longest] = choices[longest][:-1]
@@ -80,9 +82,9 @@ def _squarest(target: Target) -> Truth:
     return np.asarray(around == least[h * w], dtype=np.bool_)
 
 
-def placements(grids: Ints, target: Target) -> tuple[Ints, Ints, Ints]:
+def placements(grids: Ints, target: Target, rect: tuple[int, int] | None = None) -> tuple[Ints, Ints, Ints]:
     """Of every placement of every grid of items (a row each): the number of the grid, (axis along x, axis along y),
-    (width, height)."""
+    (width, height). `rect`: the one rectangle that is considered, however much of it is idle."""
     count, axes = grids.shape
     extents, where = np.unique(grids, return_inverse=True)
     where = where.reshape(grids.shape)
@@ -91,10 +93,15 @@ def placements(grids: Ints, target: Target) -> tuple[Ints, Ints, Ints]:
     one = useful(-(-extents[:, None] // heights), target.columns)
     # Of one axis over a rectangle no whole row of sites is idle, and nothing but its sites and how near they are tells.
     one &= (widths * (heights[:, None] - 1) < extents[:, None, None]) & _squarest(target)
+    if rect is not None:
+        wide, high = widths == rect[0], heights == rect[1]
+        one = np.broadcast_to(wide & high[:, None], one.shape)
+        x, y = np.broadcast_to(wide, x.shape), np.broadcast_to(high, y.shape)
     several = grids > 1
     found: list[tuple[Ints, Ints, Ints]] = []
-    everywhere: Ints = np.arange(count, dtype=np.int64)
-    found.append((everywhere, np.full((count, 2), -1, dtype=np.int64), np.ones((count, 2), dtype=np.int64)))
+    everywhere: Ints = np.arange(count if rect in (None, (1, 1)) else 0, dtype=np.int64)
+    alone = len(everywhere), 2
+    found.append((everywhere, np.full(alone, -1, dtype=np.int64), np.ones(alone, dtype=np.int64)))
     for a, b in [*((a, a) for a in range(axes)), *permutations(range(axes), 2)]:
         fits = one[where[:, a]] if a == b else y[:, b, :, None] & x[:, a, None, :]
         grid, h, w = np.nonzero(fits & (several[:, a] & several[:, b])[:, None, None])
@@ -115,12 +122,15 @@ def smallest(combos: Ints, axes: int) -> Candidates:
     return Candidates(combos, np.ones((n, axes), dtype=np.int64), -one, one, none, none, none + 1, np.arange(n))
 
 
-def spots_of(model: Model, target: Target, combos: Ints | None = None) -> Candidates:
+def spots_of(
+    model: Model, target: Target, combos: Ints | None = None, only: tuple[int, int] | None = None
+) -> Candidates:
     """Every blocking at every place, all multicast and held that can be. `combos`: blockings to keep to (rows of
-    factors); all where None."""
+    factors); all where None. `only`: the rectangle to keep to."""
     combos = np.array(blockings(model, LIMIT), dtype=np.int64) if combos is None else combos
     axes = len(model.body.items.grid)
-    rows, along, rect = placements(np.array(model.body.items.grid, dtype=np.int64) // combos[:, :axes], target)
+    grids: Ints = np.array(model.body.items.grid, dtype=np.int64) // combos[:, :axes]
+    rows, along, rect = placements(grids, target, only)
     spread = np.ones((len(rows), axes), dtype=np.int64)
     for axis in range(axes):
         for side in range(2):

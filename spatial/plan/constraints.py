@@ -21,14 +21,14 @@ Truth = npt.NDArray[np.bool_]
 class Constraint:
     """`name` of what is limited; `need` of each candidate; `have` on the target; `unit` for messages.
 
-    `placed`: whether the need hangs on where the items are, and may be less on more sites.
+    No need hangs on where the items are, but for what is multicast and what stays: so of a blocking the candidate on
+    one site, with one batch a queue, needs least of everything.
     """
 
     name: str
     need: Callable[[Measures], Floats]
     have: Callable[[Measures], float]
     unit: str
-    placed: bool = False
 
 
 def _scratch(m: Measures) -> Floats:
@@ -93,10 +93,11 @@ def _live(m: Measures) -> Floats:
 
 
 def _counters(m: Measures) -> Floats:
+    """The room of the largest queue: counters of pages pushed and freed wrap, and are told apart by less than that."""
     need = np.zeros(m.candidates.count)
+    by_stage = {load.stage: load for load in m.model.loads}
     for stream in m.model.streams:
-        pages = (m.pages(stream) * m.fires(stream) * m.turns).astype(np.float64)
-        need = np.maximum(need, pages)
+        need = np.maximum(need, m.room(stream, by_stage.get(stream.producer)))
     return need
 
 
@@ -107,16 +108,15 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     Constraint("locks", _locks, lambda m: _any_number(m.target.locks), "locks a site"),
     Constraint("registers", _registers, lambda m: m.target.matrix.registers, "accumulator tiles"),
     Constraint("vector registers", _live, lambda m: m.target.vector.registers, "accumulator and live tiles"),
-    Constraint("counters", _counters, lambda m: 2.0**m.target.counter_bits - 1, "pages of a queue in a call", True),
+    Constraint("counters", _counters, lambda m: 2.0**m.target.counter_bits - 1, "pages in a queue"),
 )
 
 
-def legal(m: Measures, placed: bool = True) -> Truth:
-    """Where every constraint holds; without those that hang on the places of items, if not `placed`."""
+def legal(m: Measures) -> Truth:
+    """Where every constraint holds."""
     ok = np.ones(m.candidates.count, dtype=np.bool_)
     for c in CONSTRAINTS:
-        if placed or not c.placed:
-            ok &= c.need(m) <= c.have(m)
+        ok &= c.need(m) <= c.have(m)
     return ok
 
 

@@ -68,21 +68,22 @@ def cycles_of(parts: Parts, lowest: Floats) -> Floats:
 
 
 def roofline(m: Measures) -> float:
-    """Cycles that no plan is spared: operations spread over all sites, or every page of an operand moved once at the
-    memory's placed rate."""
+    """Cycles that no plan is spared: operations spread over all sites, those that serve several items done once for
+    them; or every page of an operand moved once at the memory's placed rate."""
     model, target = m.model, m.target
+    grid = dict(enumerate(model.body.items.grid))
     computing = 0.0
     for work in model.work:
         stage = model.body.stage(work.stage)
         for e in work.evaluated:
-            computing += e.cycles * e.times * prod(stage.loops[: max(e.depth, 0)])
-    items = prod(model.body.items.grid)
+            times = e.times * prod(stage.loops[: max(e.depth, 0)]) * prod(grid.get(k, 1) for k in e.coords)
+            computing += e.cycles * times
     moving = 0.0
     for moved in (*model.loads, *model.stores):
         stream = model.streams[moved.stream]
         places = prod(model.body.items.grid[a] for a in moved.axes)
         moving += stream.fires * places * _bytes(target, moved)
-    return max(computing * items / target.sites, moving / target.memory.rate, 1.0)
+    return max(computing / target.sites, moving / target.memory.rate, 1.0)
 
 
 def traffic(m: Measures) -> Floats:

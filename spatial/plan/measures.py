@@ -159,14 +159,15 @@ class Measures:
             total = total + self.state_bytes(work)
         return total
 
+    def room(self, stream: Stream, load: Moved | None) -> Ints:
+        """Pages that a stream's queue has room for."""
+        once, streamed = self.pages(stream), self.pages(stream) * self.candidates.buffers
+        return streamed if load is None else np.where(self.stays(load), once * self.fires(stream), streamed)
+
     def queue_bytes(self, stream: Stream, load: Moved | None) -> Ints:
         """Bytes of a stream's queue, of a multicast's staging queue too; each page in its aligned slot."""
-        once = self.pages(stream) * self.target.slot(stream.page_bytes)
-        streamed = once * self.candidates.buffers
-        if load is None:
-            return streamed
-        held = np.where(self.stays(load), once * self.fires(stream), streamed)
-        return np.where(self.cast(load), 2 * held, held)
+        held = self.room(stream, load) * self.target.slot(stream.page_bytes)
+        return held if load is None else np.where(self.cast(load), 2 * held, held)
 
     def transfers(self, stream: Stream) -> Ints:
         """Transfers that a stream's queue has room for: those a mover at one of its ends keeps described."""

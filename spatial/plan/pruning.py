@@ -55,6 +55,8 @@ Keep = Callable[[Measures], Truth]
 def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] | None:
     """Of all variants of `spots` (those of `keep`) the candidates that were priced, the best among them; None where
     none is legal."""
+    if not spots.candidates.count:
+        return None
     floor = bands(least(spots) * (1.0 - ROUNDING))
     first, last = int(floor.min()), int(floor.max())
     reach = max(first + NEAR, int(np.sort(floor)[:FEW][-1]))

@@ -7,21 +7,26 @@ which of those is the best.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from spatial.errors import DoesNotFit
+from spatial.errors import DoesNotFit, Problem
 from spatial.ir.body import Body, Plan
-from spatial.plan.candidates import LIMIT, VARIANTS, Ints, blockings, smallest, spots_of, variants_of
+from spatial.plan.candidates import LIMIT, VARIANTS, blockings, smallest, spots_of, variants_of
 from spatial.plan.constraints import legal
-from spatial.plan.cost import Price
+from spatial.plan.cost import Price, price
 from spatial.plan.engines import engines_of
+from spatial.plan.knobs import ANY, Knobs, allowed, factors_of, nearest_to, require_known
 from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
-from spatial.plan.nearest import nearest
+from spatial.plan.nearest import nearest, nearest_first
 from spatial.plan.order import ranked
 from spatial.plan.pruning import Keep, pruned, variants
 from spatial.target import Target
+
+NEAREST = 16
+"""Blockings that are told apart where none fits."""
 
 
 @dataclass(frozen=True)
@@ -36,42 +41,64 @@ class Choice:
     ratio: float
 
 
-def choose(body: Body, target: Target) -> Choice:
-    """The best legal plan of a template; raises `DoesNotFit` with the buffers of the nearest plan where none is
-    legal."""
-    model = model_of(body, target)
-    combos = _fitting(model, target)
-    spots = Measures(model, spots_of(model, target, combos), target)
-    found = pruned(spots)
-    if found is None:
-        raise DoesNotFit(nearest(Measures(model, variants_of(spots.candidates), target)))
-    near, cost = found
+def choose(body: Body, target: Target, want: Knobs = ANY) -> Choice:
+    """The best legal plan of a template, of those with the knobs `want`; raises `DoesNotFit` where none is legal, with
+    the buffers of the one that comes nearest, and the nearest that fits."""
+    near, cost, candidates = priced(model_of(body, target), target, want)
     best = int(ranked(near, cost)[0])
-    counts = spots.candidates.count * len(VARIANTS), near.candidates.count
+    counts = candidates, near.candidates.count
     return Choice(plan_of(near, cost, best), *counts, cost.bound(best), float(cost.ratio[best]))
+
+
+def priced(model: Model, target: Target, want: Knobs = ANY) -> tuple[Measures, Price, int]:
+    """The candidates that were priced, the best among them, and how many there were in all; raises `DoesNotFit` where
+    none is legal."""
+    require_known(model, target, want)
+    spots = _spots(model, target, want)
+    found = pruned(spots, None if want == ANY else partial(allowed, want=want))
+    if found is None:
+        raise DoesNotFit(_refusal(spots, want))
+    return *found, spots.candidates.count * len(VARIANTS)
 
 
 def best_of(model: Model, target: Target, keep: Keep) -> Measures | None:
     """The best legal plan of those that `keep` lets pass, by the rule of `choose`; None where there is none."""
-    spots = Measures(model, spots_of(model, target, _fitting(model, target)), target)
-    found = pruned(spots, keep)
+    found = pruned(_spots(model, target, ANY), keep)
     return None if found is None else found[0].take(ranked(*found)[:1])
 
 
-def legal_plans(model: Model, target: Target) -> Measures:
-    """Every legal candidate of a template, each plan once; raises `DoesNotFit` where there is none."""
-    spots = Measures(model, spots_of(model, target, _fitting(model, target)), target)
-    kept = variants(spots)
-    if not kept.candidates.count:
-        raise DoesNotFit(nearest(Measures(model, variants_of(spots.candidates), target)))
-    return kept
+def legal_plans(model: Model, target: Target, want: Knobs = ANY) -> Measures:
+    """Every legal candidate of a template with the knobs `want`, each plan once; raises `DoesNotFit` where there is
+    none."""
+    require_known(model, target, want)
+    spots = _spots(model, target, want)
+    every = variants(spots)
+    found = every.take(np.nonzero(allowed(every, want))[0])
+    if not found.candidates.count:
+        raise DoesNotFit(_refusal(spots, want))
+    return found
 
 
-def _fitting(model: Model, target: Target) -> Ints:
-    """The blockings that fit a site; all where none does."""
-    combos = np.array(blockings(model, LIMIT), dtype=np.int64)
-    fits = legal(Measures(model, smallest(combos, len(model.body.items.grid)), target), placed=False)
-    return combos[fits] if fits.any() else combos
+def _spots(model: Model, target: Target, want: Knobs) -> Measures:
+    """The blockings that fit a site, at all their places; those that come nearest where none does."""
+    combos = np.array(blockings(model, LIMIT, factors_of(model, want)), dtype=np.int64)
+    least = Measures(model, smallest(combos, len(model.body.items.grid)), target)
+    fits = legal(least)
+    some = combos[fits] if fits.any() else combos[nearest_first(least)[:NEAREST]]
+    return Measures(model, spots_of(model, target, some, want.rect), target)
+
+
+def _refusal(spots: Measures, want: Knobs) -> list[Problem]:
+    """Why no plan of `spots` is legal and has what is held: what the one that comes nearest breaks; and, where knobs
+    are held, the nearest plan that is legal."""
+    model, target = spots.model, spots.target
+    every = Measures(model, variants_of(spots.candidates), target)
+    fits = None if want == ANY else variants(_spots(model, target, ANY))
+    if fits is None or not fits.candidates.count:
+        return nearest(every, want)
+    near = fits.take(nearest_to(fits, want))
+    cost = price(near)
+    return nearest(every, want, plan_of(near, cost, int(ranked(near, cost)[0])))
 
 
 def plan_of(m: Measures, cost: Price, row: int) -> Plan:

@@ -11,12 +11,13 @@ import pytest
 from spatial.build.targets import load_target
 from spatial.calibration.arrangements import ARRANGEMENTS, KINDS, arranged, arrangement
 from spatial.calibration.candidates import BEST, Candidate, built, candidates_of
-from spatial.calibration.knobs import ANY, Knobs, allowed, blocked, has, knobs_of, unknown
+from spatial.calibration.knobs import has, lacking
 from spatial.calibration.operations import operated, template_of
 from spatial.calibration.sections import alone
 from spatial.errors import UsageError
 from spatial.ir.body import Body
 from spatial.plan.cost import price
+from spatial.plan.knobs import ANY, Knobs, allowed, blocked, knobs_of
 from spatial.plan.model import model_of
 from spatial.plan.order import ranked
 from spatial.plan.search import best_of, choose, legal_plans, plan_of
@@ -126,7 +127,7 @@ def test_knobs_that_no_plan_has_leave_no_candidate():
     template, target = case(*CASES[0])
     for words in ("i0=1000", "multicast=load_none", "l9=2"):
         assert found(template, target, knobs_of(words.split())) == {}
-    assert unknown(model_of(template, target), knobs_of(["l9=2", "resident=load_none"])) == ["l9", "load_none"]
+    assert lacking(model_of(template, target), knobs_of(["l9=2", "resident=load_none"])) == ["l9", "load_none"]
 
 
 @pytest.mark.parametrize(

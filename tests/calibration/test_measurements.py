@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from spatial.build.targets import load_target
-from spatial.calibration.knobs import ANY, knobs_of
 from spatial.calibration.measurements import (
     LABELS,
     Conditions,
@@ -20,6 +19,7 @@ from spatial.calibration.measurements import (
 )
 from spatial.calibration.operations import OPERATIONS, operated, template_of
 from spatial.errors import UsageError
+from spatial.plan.knobs import ANY, knobs_of
 
 TARGET = load_target(Path(__file__).resolve().parents[2] / "targets" / "wormhole-n150.yaml")
 ONE = Measurement("wormhole-n150", operated("matmul", "32x64x96", "bf16"), "multicast", ANY, Conditions(), 5.0, "us")

@@ -9,11 +9,11 @@ import pytest
 
 from spatial.build.targets import load_target
 from spatial.calibration.candidates import BEST
-from spatial.calibration.knobs import ANY
 from spatial.calibration.measurements import Conditions, Measurement
 from spatial.calibration.operations import operated
 from spatial.calibration.pricing import Priced, priced
 from spatial.calibration.refit import FIELDS, FIXED, errors, fit, halves
+from spatial.plan.knobs import ANY
 from spatial.target import Target
 
 TARGET = load_target(Path(__file__).resolve().parents[2] / "targets" / "wormhole-n150.yaml")

@@ -13,6 +13,7 @@ from plan.one_plan import Computed, One, Read, Written, space
 
 from spatial.ir.body import Loop, Stage, Step
 from spatial.plan.figures import sending_cycles
+from spatial.plan.knobs import ANY, Knobs
 from spatial.plan.model import Model
 from spatial.plan.turn import turn_of
 from spatial.target import Target
@@ -21,9 +22,9 @@ WALKED = 5
 Ends = Mapping[int, tuple[bool, bool]]
 
 
-def winner(model: Model, target: Target) -> tuple[One, float, int]:
-    """The best candidate, its cycles, and how many there were."""
-    found = [Priced(one) for one in space(model, target)]
+def winner(model: Model, target: Target, want: Knobs = ANY) -> tuple[One, float, int]:
+    """The best candidate with the knobs `want`, its cycles, and how many there were."""
+    found = [Priced(one) for one in space(model, target, want)]
     best = min(found, key=lambda x: x.order())
     return best.one, best.cycles, len(found)
 

@@ -15,6 +15,7 @@ from math import ceil, prod
 
 from spatial.numerics import precision
 from spatial.plan.figures import bank_cycles, message_cycles, sending_cycles, spreading_cycles, transfer_cycles
+from spatial.plan.knobs import ANY, Knobs
 from spatial.plan.model import Evaluated, Model, Moved, Stream, Work
 from spatial.target import Target
 
@@ -89,6 +90,15 @@ class One:
     def together(self) -> bool:
         return any(self.cast(x) and not self.stays(x) for x in self.model.loads)
 
+    def has(self, want: Knobs) -> bool:
+        """Whether loads and queues are as they are held."""
+        loads = self.model.loads
+        return (
+            want.buffers in (None, self.buffers)
+            and want.multicast in (None, {x.stage for x in loads if self.cast(x)})
+            and want.resident in (None, {x.stage for x in loads if self.stays(x)})
+        )
+
     # ------------------------------------------------------------ limits
 
     def queue_bytes(self, stream: Stream) -> int:
@@ -120,7 +130,8 @@ class One:
             again = 2 if s.producer in loads and self.cast(loads[s.producer]) else 0
             descriptors += (moved + again) * room
             locks += 2 if moved or len({target.engine_of(k)[0] for k in ends}) > 1 else 0
-            if self.pages(s) * self.fires(s) * self.turns > 2**target.counter_bits - 1:
+            held = self.fires(s) if s.producer in loads and self.stays(loads[s.producer]) else self.buffers
+            if self.pages(s) * held > 2**target.counter_bits - 1:
                 return False
         for work in model.work:
             tiles = self.blocked(work.cells) * work.tiles
@@ -138,8 +149,12 @@ def divisors(n: int) -> list[int]:
     return [d for d in range(1, n + 1) if n % d == 0]
 
 
-def placements(grid: list[int], target: Target) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    yield (-1, -1), (1, 1)
+def placements(
+    grid: list[int], target: Target, rect: tuple[int, int] | None = None
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Of a rectangle that is held every placement, useful or not."""
+    if rect in (None, (1, 1)):
+        yield (-1, -1), (1, 1)
     sides = list(product(range(1, target.columns + 1), range(1, target.rows + 1)))
 
     def useful(extent: int, width: int) -> bool:
@@ -147,7 +162,9 @@ def placements(grid: list[int], target: Target) -> Iterator[tuple[tuple[int, int
 
     for a, b in product(range(len(grid)), repeat=2):
         for w, h in sides if grid[a] > 1 and grid[b] > 1 else ():
-            if a != b:
+            if rect is not None:
+                fits = (w, h) == rect
+            elif a != b:
                 fits = useful(grid[a], w) and useful(grid[b], h)
             else:
                 alike = [s for s in sides if s[0] * s[1] == w * h]
@@ -157,11 +174,14 @@ def placements(grid: list[int], target: Target) -> Iterator[tuple[tuple[int, int
                 yield (a, b), (w, h)
 
 
-def space(model: Model, target: Target) -> Iterator[One]:
-    """Every legal candidate."""
+def space(model: Model, target: Target, want: Knobs = ANY) -> Iterator[One]:
+    """Every legal candidate with the knobs `want`."""
     for factors in product(*(c.factors for c in model.coordinates)):
+        held = dict(want.block)
+        if any(held.get(c.name, f) != f for c, f in zip(model.coordinates, factors, strict=True)):
+            continue
         grid = [n // f for n, f in zip(model.body.items.grid, factors, strict=False)]
-        for along, rect in placements(grid, target):
+        for along, rect in placements(grid, target, want.rect):
             for flags in product((0, 1), (0, 1), (1, 2)):
                 one = One(model, target, factors, along, rect, *flags)
                 # A flag that changes nothing makes no plan of its own.
@@ -169,7 +189,7 @@ def space(model: Model, target: Target) -> Iterator[One]:
                     continue
                 if one.resident and not any(one.stays(x) for x in model.loads):
                     continue
-                if one.fits():
+                if one.fits() and one.has(want):
                     yield one
 
 

@@ -20,6 +20,7 @@ from support import REFERENCE, TF32
 from spatial.build.targets import load_target
 from spatial.errors import DoesNotFit, Refused
 from spatial.ir.body import Body, Plan
+from spatial.plan.knobs import ANY, Knobs, knobs_of
 from spatial.plan.model import model_of
 from spatial.plan.search import choose
 from spatial.target import Target
@@ -46,9 +47,12 @@ def same(plan: Plan, one: One) -> bool:
     )
 
 
-def held_to_all(template: Body, target: Target) -> None:
-    plan = choose(template, target).plan
-    one, cycles, _ = winner(model_of(template, target), target)
+HELD = ("buffers=1", "multicast=none", "rect=3x2", "resident=none rect=4x2", "l1=2", "i0=2 buffers=2", "rect=1x1")
+
+
+def held_to_all(template: Body, target: Target, want: Knobs = ANY) -> None:
+    plan = choose(template, target, want).plan
+    one, cycles, _ = winner(model_of(template, target), target, want)
     assert same(plan, one), (plan, one)
     assert plan.cycles == pytest.approx(cycles, rel=1e-9, abs=2e-3)
 
@@ -61,6 +65,14 @@ def test_there_are_enough_cases():
 def test_the_winner_of_a_product_is_that_of_pricing_all(name: str, shape: tuple[int, int, int], stored: str):
     target = load_target(SHIPPED / f"{name}.yaml")
     held_to_all(template_of(product(shape, stored), target), target)
+
+
+@pytest.mark.parametrize("words", HELD)
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_winner_with_knobs_held_is_that_of_pricing_all_that_have_them(name: str, words: str):
+    target = load_target(SHIPPED / f"{name}.yaml")
+    shape, stored = ((64, 128, 192), "bf16") if TARGETS.index(name) % 2 else ((1, 512, 256), "q8_0")
+    held_to_all(template_of(product(shape, stored), target), target, knobs_of(words.split()))
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
