@@ -154,9 +154,7 @@ def _of_yaml(data: bytes, file: str, problems: list[Problem]) -> Iterator[tuple[
 
 def _fields(m: Measurement) -> dict[str, str]:
     plan, amount = f"{m.label} {m.knobs}".strip(), f"{m.amount:g}" if m.amount < 1e6 else repr(m.amount)
-    formats = m.what.formats
-    precision = formats[0] if len(set(formats)) == 1 else "*".join(formats)
-    told = (m.what.name, "x".join(map(str, m.what.shape)), precision, plan, f"{amount} {m.unit}")
+    told = (m.what.name, "x".join(map(str, m.what.shape)), m.what.precision, plan, f"{amount} {m.unit}")
     return dict(zip(FIELDS, (*told, m.target, str(m.conditions), m.note, m.source), strict=True))
 
 

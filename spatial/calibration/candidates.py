@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from spatial.calibration.arrangements import KINDS, arranged, arrangement
 from spatial.ir.body import Body, Plan
 from spatial.passes import PASS_ORDER, run_passes
@@ -17,7 +19,7 @@ from spatial.passes.fuse_generic import fuse_generic
 from spatial.passes.tile import apply_plan
 from spatial.plan.candidates import Truth
 from spatial.plan.cost import price
-from spatial.plan.knobs import Knobs, allowed
+from spatial.plan.knobs import Knobs
 from spatial.plan.measures import Measures
 from spatial.plan.model import model_of
 from spatial.plan.search import best_of, plan_of
@@ -48,15 +50,19 @@ def candidates_of(template: Body, target: Target, want: Knobs) -> Iterator[Candi
     which there is one."""
     model = model_of(template, target)
 
-    def held(kind: str) -> Callable[[Measures], Truth]:
-        return lambda m: allowed(m, want) if kind == BEST else allowed(m, want) & arranged(m, f"{kind}*")
-
     for kind in (BEST, *KINDS):
-        found = best_of(model, target, held(kind))
+        found = best_of(model, target, _of_kind(kind), want)
         if found is not None:
             cost = price(found)
             plan = plan_of(found, cost, 0)
             yield Candidate(kind, arrangement(template, plan), plan, cost.bound(0), float(cost.ratio[0]))
+
+
+def _of_kind(kind: str) -> Callable[[Measures], Truth]:
+    """What tells which candidates are of a kind; all are of which the best is looked for."""
+    return (
+        (lambda m: np.ones(m.candidates.count, dtype=np.bool_)) if kind == BEST else lambda m: arranged(m, f"{kind}*")
+    )
 
 
 def built(template: Body, plan: Plan, target: Target) -> Body:

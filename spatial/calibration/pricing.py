@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from spatial.calibration.arrangements import ARRANGEMENTS, arranged
 from spatial.calibration.candidates import BEST
 from spatial.calibration.knobs import lacking
@@ -17,7 +19,7 @@ from spatial.errors import Refused
 from spatial.ir.body import Body, Plan
 from spatial.plan.candidates import Candidates, Truth
 from spatial.plan.cost import price
-from spatial.plan.knobs import Knobs, allowed
+from spatial.plan.knobs import Knobs
 from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
 from spatial.plan.search import best_of, plan_of
@@ -84,10 +86,10 @@ def _priced(m: Measurement, target: Target) -> Priced | str:
 def _found(model: Model, chip: Target, label: str, knobs: Knobs) -> Measures | None:
     """The best plan with a label and knobs."""
 
-    def kept(m: Measures) -> Truth:
-        return allowed(m, knobs) if label == BEST else allowed(m, knobs) & arranged(m, label)
+    def labelled(m: Measures) -> Truth:
+        return np.ones(m.candidates.count, dtype=np.bool_) if label == BEST else arranged(m, label)
 
-    return best_of(model, chip, kept)
+    return best_of(model, chip, labelled, knobs)
 
 
 def _why(model: Model, chip: Target, m: Measurement) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from spatial.calibration.candidates import fused
+from spatial.errors import Problem, Refused
 from spatial.ir.body import Body
 from spatial.ir.graph import Lifted
 from spatial.ir.program import Bind, Call, Program, Tensor
@@ -41,6 +42,21 @@ def sections_of(
         return made
 
     return lower(lifted, tables, target, Options(assume=assume, run=watched)), found
+
+
+def templates_of(lifted: Lifted, tables: Mapping[str, TableLayout], target: Target) -> tuple[list[Body], list[Problem]]:
+    """The fused templates of a program's distinct sections, none of them planned; why the others have none."""
+    found: list[Body] = []
+
+    def watched(template: Body, sites: Target) -> Body:
+        found.append(fused(template, sites))
+        raise Refused(_UNPLANNED)
+
+    lowering = lower(lifted, tables, target, Options(run=watched))
+    return found, [Problem(m.why, "", m.mend) for m in lowering.missing if m.why != _UNPLANNED]
+
+
+_UNPLANNED = "its template is all that is asked for"
 
 
 def alone(body: Body) -> Program:

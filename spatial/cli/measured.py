@@ -131,9 +131,8 @@ def _time(m: Measurement) -> str:
 
 
 def _what(m: Measurement) -> Record:
-    shape, formats = "x".join(map(str, m.what.shape)), "*".join(m.what.formats)
-    plan = f"{m.label} {m.knobs}".strip()
-    told = {"op": m.what.name, "shape": shape, "precision": formats, "plan": plan, "chip": str(m.conditions)}
+    shape, plan = "x".join(map(str, m.what.shape)), f"{m.label} {m.knobs}".strip()
+    told = {"op": m.what.name, "shape": shape, "precision": m.what.precision, "plan": plan, "chip": str(m.conditions)}
     return {**told, "note": m.note}
 
 

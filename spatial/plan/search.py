@@ -17,7 +17,7 @@ from spatial.plan.candidates import LIMIT, VARIANTS, blockings, smallest, spots_
 from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, price
 from spatial.plan.engines import engines_of
-from spatial.plan.knobs import ANY, Knobs, allowed, factors_of, nearest_to, require_known
+from spatial.plan.knobs import ANY, Knobs, allowed, factors_of, nearest_to, require_known, unknown
 from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
 from spatial.plan.nearest import nearest, nearest_first
@@ -61,9 +61,13 @@ def priced(model: Model, target: Target, want: Knobs = ANY) -> tuple[Measures, P
     return *found, spots.candidates.count * len(VARIANTS)
 
 
-def best_of(model: Model, target: Target, keep: Keep) -> Measures | None:
-    """The best legal plan of those that `keep` lets pass, by the rule of `choose`; None where there is none."""
-    found = pruned(_spots(model, target, ANY), keep)
+def best_of(model: Model, target: Target, keep: Keep, want: Knobs = ANY) -> Measures | None:
+    """The best legal plan of those with the knobs `want` that `keep` lets pass, by the rule of `choose`; None where
+    there is none."""
+    if unknown(model, target, want):
+        return None
+    spots = _spots(model, target, want)
+    found = pruned(spots, lambda m: allowed(m, want) & keep(m)) if spots.candidates.count else None
     return None if found is None else found[0].take(ranked(*found)[:1])
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from spatial.build.measured_files import read_measurements, written
-from spatial.calibration.knobs import knobs_of
 from spatial.calibration.measurements import Conditions
 from spatial.errors import EnvironmentFault, SpecError
+from spatial.plan.knobs import knobs_of
 
 CSV = """# a comment
 op, shape, precision, plan, time, target, chip, note, source

@@ -119,6 +119,8 @@ def test_a_search_held_to_knobs_finds_the_best_of_them(words: str):
     assert 0 < few.candidates.count < legal.candidates.count
     one = best_of(model, target, lambda m: allowed(m, want))
     assert one is not None
+    narrow = best_of(model, target, lambda m: allowed(m, ANY), want)
+    assert narrow is not None and plan_of(narrow, price(narrow), 0) == plan_of(one, price(one), 0)
     assert plan_of(one, price(one), 0) == plan_of(few, cost, int(ranked(few, cost)[0]))
     assert found(template, target, want)[BEST].plan == plan_of(one, price(one), 0)
 

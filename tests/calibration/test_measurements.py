@@ -18,7 +18,7 @@ from spatial.calibration.measurements import (
     time_words,
 )
 from spatial.calibration.operations import OPERATIONS, operated, template_of
-from spatial.errors import UsageError
+from spatial.errors import Refused, UsageError
 from spatial.plan.knobs import ANY, knobs_of
 
 TARGET = load_target(Path(__file__).resolve().parents[2] / "targets" / "wormhole-n150.yaml")
@@ -33,6 +33,7 @@ def test_measurements_of_different_things_stay_apart():
         replace(ONE, what=operated("matmul", "32x64x128", "bf16")),
         replace(ONE, what=operated("matmul", "32x64x96", "bf16*q8_0")),
         replace(ONE, what=operated("projection", "32x64x96", "bf16")),
+        replace(ONE, what=operated("matmul", "32x64x96", "bf16>bf16")),
         replace(ONE, knobs=knobs_of(["i0=1"])),
         replace(ONE, knobs=knobs_of(["packing=split"])),
         replace(ONE, conditions=Conditions(grid=(4, 4))),
@@ -95,15 +96,26 @@ def test_words_are_read():
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations_are_templates(name: str):
     shape = "x".join(["64"] * len(OPERATIONS[name].sizes))
-    template = template_of(operated(name, shape, "f32"), TARGET)
-    assert template.phase == "template" and template.stages
+    wide, narrow = (template_of(operated(name, shape, words), TARGET) for words in ("bf16", "bf16>bf16"))
+    for template, prec in ((wide, "f32"), (narrow, "bf16")):
+        assert template.phase == "template"
+        assert [o.prec for o in template.operands] == ["bf16"] * len(OPERATIONS[name].tables) + [prec]
+        assert [s.kind for s in template.stages].count("store") == 1
     for mistake in (
-        (name, f"{shape}x2", "f32"),
-        (name, "0x" + shape, "f32"),
-        (name, shape, "f32*f32*f32"),
-        (name, shape, "i8"),
+        (f"{shape}x2", "f32"),
+        ("0x" + shape, "f32"),
+        (shape, "f32*f32*f32"),
+        (shape, "i8"),
+        (shape, "f32>q8_0"),
     ):
         with pytest.raises(UsageError):
-            operated(*mistake)
+            operated(name, *mistake)
     with pytest.raises(UsageError, match="did you mean"):
         operated(name[:-1], shape, "f32")
+    for words in ("f32", "bf16>bf16", "f16>f32"):
+        assert operated(name, shape, words).precision == words
+
+
+def test_an_operation_that_a_chip_has_no_template_of_is_refused():
+    with pytest.raises(Refused):
+        template_of(operated("projection", "1x48x64", "f32*q8_0"), TARGET)

@@ -89,7 +89,7 @@ def test_a_ledger_is_entered_kept_apart_and_set_beside(capsys: pytest.CaptureFix
     assert Path("ledger.csv").read_bytes() == ledger
     Path("newer.csv").write_text("op,shape,precision,plan,time\nmatmul,64x128x96,f32,best,9500 cycles\n")
     said = told(capsys, "--target", CHIP, "--ledger", "ledger.csv", "--enter", "newer.csv")
-    assert said == "entered matmul 64x128x96 f32*f32 best: 9500 cycles, before 9000 cycles\n"
+    assert said == "entered matmul 64x128x96 f32 best: 9500 cycles, before 9000 cycles\n"
     assert Path("ledger.csv").read_bytes() == ledger.replace(b"9000 cycles", b"9500 cycles")
     product = found(capsys, "two.lg", *PRODUCT, "--section", "0", "--ledger", "ledger.csv")["sections"][0]
     measured = {c["kind"]: c["measured"] for c in product["candidates"]}
