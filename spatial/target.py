@@ -76,7 +76,9 @@ class Memory:
     `peak`: the rate it is sold by, which `rate` comes near; `granule`: bytes a write covers whole (two writers never
     share one); `align`: alignment of tensors and of the runs of a read; `latency`: cycles from a read's issue to its
     first byte; `banks`: equal parts that serve one access at a time each, consecutive pages lying in consecutive banks;
-    `unplaced`: the rate in all when readers stand anywhere.
+    `unplaced`: the rate in all when readers stand anywhere. `beside`: the columns of sites that stand next to banks: a
+    reader is placed there and nowhere else (none: it does not matter where); `strip`: columns of tiles that lie in one
+    bank, of tables dealt by width (0: no table is).
     """
 
     bytes: int
@@ -87,6 +89,8 @@ class Memory:
     latency: float
     banks: int
     unplaced: float
+    beside: tuple[int, ...] = ()
+    strip: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from evaluate import SLACK, Exactness, Held, evaluate
 from graphs import Drawn
-from support import MOVES, REFERENCE
+from support import MOVES, REFERENCE, TF32
 
 from spatial.ir.graph import Graph, Lifted
 from spatial.ir.program import Program
@@ -24,6 +24,16 @@ SMALL = replace(REFERENCE, name="small", columns=2, rows=3, scratch=65_536)
 
 LONE = replace(SMALL, name="lone", engines=(Engine("mover", MOVES, 0), REFERENCE.engines[-1]))
 """The same with one engine that moves pages, so that loads wait for stores."""
+
+BESIDE = replace(
+    TF32,
+    name="beside",
+    columns=4,
+    rows=3,
+    scratch=262_144,
+    memory=replace(TF32.memory, banks=6, rate=48.0, unplaced=16.0, beside=(0, 2), strip=2),
+)
+"""A chip whose memory is three times as fast for readers beside its banks."""
 
 EXACTNESS = {"f32": Exactness(2.0**-24), "tf32": Exactness(2.0**-24, 2.0**-11), "bf16": Exactness(2.0**-24, 2.0**-8)}
 

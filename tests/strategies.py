@@ -100,6 +100,7 @@ PLANS = st.builds(
     rect=SIZES,
     spread=tuples_of(st.tuples(SMALL, NAMES), 2),
     multicast=tuples_of(NAMES, 2),
+    scatter=tuples_of(st.tuples(NAMES, SMALL), 2),
     resident=tuples_of(NAMES, 2),
     depth=tuples_of(st.tuples(NAMES, SMALL), 2),
     engines=tuples_of(st.tuples(NAMES, NAMES), 2),

@@ -80,6 +80,14 @@ def _rates(peak: float, rate: float, unplaced: float) -> Iterator[Clash]:
         yield Clash("memory.rate", "memory.rate is above memory.peak", "no more is reached than there is")
 
 
+def _beside(columns: int, beside: tuple[int, ...], strip: int) -> Iterator[Clash]:
+    if beside and beside[-1] >= columns:
+        yield Clash("memory.beside", f"memory.beside has column {beside[-1]}", f"there are {columns}, from 0 on")
+    if strip and not beside:
+        why = "tables are dealt by width to readers beside the banks"
+        yield Clash("memory.strip", f"memory.strip is {strip}, and memory.beside is empty", why, "make it 0")
+
+
 def _casts(count: int, shapes: tuple[str, ...]) -> Iterator[Clash]:
     if shapes and not count:
         yield Clash("network.multicast", "a multicast, and network.count is 0", "it goes over a network")
@@ -134,6 +142,7 @@ AGREEMENTS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Clash]]], ...] =
     (("matrix.floats", "matrix.ints", "matrix.passes"), _passes),
     (("memory.align", "memory.granule", "sites.align"), _powers),
     (("memory.peak", "memory.rate", "memory.unplaced"), _rates),
+    (("sites.columns", "memory.beside", "memory.strip"), _beside),
     (("network.count", "network.multicast"), _casts),
     (("engines", "network.count"), _on_networks),
     (("engines", "links"), _over_links),

@@ -92,6 +92,18 @@ def _rates(reader: Reader, node: Node, what: str) -> tuple[tuple[Any, ...], ...]
     return tuple(row for _, row in rows)
 
 
+def _ascending(reader: Reader, node: Node, what: str) -> tuple[int, ...]:
+    """A list of numbers from 0 on, each above the one before; none where the list is empty."""
+    found: list[int] = []
+    for item in reader.sequence(node, what):
+        number = reader.integer(item, f"an item of {what}", 0, 1 << 16)
+        if number is not None and found and number <= found[-1]:
+            reader.problem(item, f"{what} goes from {found[-1]} to {number}", "its numbers ascend")
+        elif number is not None:
+            found.append(number)
+    return tuple(found)
+
+
 _COUNT: Read = partial(_whole, 1, 1 << 16)
 _BYTES: Read = partial(_whole, 1, 1 << 50)
 _LIMIT: Read = partial(_whole, 0, 1 << 16)
@@ -141,6 +153,8 @@ SECTIONS: dict[str, dict[str, Read]] = {
         "latency": _zero_or_more,
         "banks": _COUNT,
         "unplaced": _positive,
+        "beside": _ascending,
+        "strip": _LIMIT,
     },
     "network": {
         "count": partial(_whole, 0, 8),

@@ -1,8 +1,9 @@
 """How a plan moves its pages, as a label: two plans of different labels are different things to measure.
 
 `streamed`: pages one at a time, each read where it is used; `multicast`: some page is read once for several sites;
-`blocked`: pages in blocks, read by each site for itself. Which engine carries the stores is part of it: with `-split` a
-store shares its mover with a load. What is streamed is not told apart further.
+`readers`: sites beside the banks read for others; `blocked`: pages in blocks, read by each site for itself. Which
+engine carries the stores is part of it: with `-split` a store shares its mover with a load. What is streamed is told
+apart no further.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from spatial.plan.candidates import Truth
 from spatial.plan.knobs import split
 from spatial.plan.measures import Measures
 
-KINDS = ("streamed", "multicast", "blocked")
+KINDS = ("streamed", "multicast", "readers", "blocked")
 """Ways of moving pages of which the best plan is looked for."""
 
-ARRANGEMENTS = ("streamed", "multicast", "multicast-split", "blocked", "blocked-split")
+ARRANGEMENTS = ("streamed", *(f"{kind}{also}" for kind in KINDS[1:] for also in ("", "-split")))
 """All labels."""
 
 
 def arrangement(body: Body, plan: Plan) -> str:
     """The label of a plan of a template."""
-    kind = "multicast" if plan.multicast else "blocked" if plan.block else "streamed"
+    kind = "readers" if plan.scatter else "multicast" if plan.multicast else "blocked" if plan.block else "streamed"
     return labelled(kind, packing(body, plan) == "split")
 
 
@@ -46,6 +47,7 @@ def arranged(m: Measures, label: str) -> Truth:
     cast = np.zeros(m.candidates.count, dtype=np.bool_)
     for load in m.model.loads:
         cast |= m.cast(load)
-    several = (m.candidates.factors > 1).any(axis=1)
-    ok = cast if kind == "multicast" else ~cast & (several if kind == "blocked" else ~several)
+    several, apart = (m.candidates.factors > 1).any(axis=1), ~m.beside & ~cast
+    found = {"readers": m.beside, "multicast": cast & ~m.beside, "blocked": apart & several}
+    ok = found.get(kind, apart & ~several)
     return ok if label.endswith("*") or kind == "streamed" else ok & (split(m) == label.endswith("-split"))

@@ -11,7 +11,7 @@ def lacking(model: Model, want: Knobs) -> list[str]:
     """What is held that a section does not have: coordinates that are not blocked, loads that are not there."""
     loads = [x.stage for x in model.loads]
     found = [name for name, _ in want.block if name not in [c.name for c in model.coordinates]]
-    named = sorted((want.multicast or frozenset()) | (want.resident or frozenset()))
+    named = sorted(frozenset[str]().union(*(x or () for x in (want.multicast, want.scatter, want.resident))))
     return [*found, *(name for name in named if name not in loads)]
 
 
@@ -22,6 +22,7 @@ def has(plan: Plan, packing: str, want: Knobs) -> bool:
         all(block.get(name, 1) == factor for name, factor in want.block)
         and want.rect in (None, plan.rect)
         and want.multicast in (None, frozenset(plan.multicast))
+        and want.scatter in (None, frozenset(dict(plan.scatter)))
         and want.resident in (None, frozenset(plan.resident))
         and want.buffers in (None, *(n for _, n in plan.depth[:1]))
         and want.packing in (None, packing)

@@ -125,6 +125,7 @@ def _candidate(x: _Shown) -> dict[str, object]:
         "block": blocked(plan),
         "rect": list(plan.rect),
         "multicast": list(plan.multicast),
+        "scatter": [name for name, _ in plan.scatter],
         "resident": list(plan.resident),
         "buffers": _buffers(x.candidate),
         "engines": dict(plan.engines),
@@ -165,6 +166,7 @@ def _plan(candidate: Candidate) -> str:
 
     plan = candidate.plan
     told = [f"{name}={factor}" for name, factor in blocked(plan).items()] + [f"rect={plan.rect[0]}x{plan.rect[1]}"]
-    for name, loads in (("multicast", plan.multicast), ("resident", plan.resident)):
+    scatter = tuple(name for name, _ in plan.scatter)
+    for name, loads in (("multicast", plan.multicast), ("scatter", scatter), ("resident", plan.resident)):
         told += [f"{name}={'+'.join(loads)}"] if loads else []
     return " ".join([*told, f"buffers={_buffers(candidate)}"])

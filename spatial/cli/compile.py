@@ -145,7 +145,12 @@ def _more(options: argparse.Namespace, trace: Trace, job: Job, lowering: Program
             plan = made.plan
             yield f"section {number}: {plan.label or 'plain'} on {plan.rect[0]} x {plan.rect[1]} sites"
             yield f"  price {plan.cycles:.0f} cycles, {plan.traffic} bytes moved"
-            for what, names in (("multicast", plan.multicast), ("resident", plan.resident)):
+            scattered = tuple(name for name, _ in plan.scatter)
+            for what, names in (
+                ("multicast", plan.multicast),
+                ("scattered", scattered),
+                ("resident", plan.resident),
+            ):
                 if names:
                     yield f"  {what}: {', '.join(names)}"
     if _traces(options):

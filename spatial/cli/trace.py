@@ -175,7 +175,8 @@ def _why(traced: Traced) -> str:
 
 def _planned(plan: Plan) -> str:
     blocks = [f"{coordinate} by {factor}" for coordinate, factor in plan.block]
-    what = (("blocked", blocks), ("multicast", plan.multicast), ("resident", plan.resident))
+    scattered = [name for name, _ in plan.scatter]
+    what = (("blocked", blocks), ("multicast", plan.multicast), ("scattered", scattered), ("resident", plan.resident))
     told = [f"{word} {', '.join(names)}" for word, names in what if names]
     return "; ".join([f"plan {plan.label or 'plain'} for {plan.rect[0]} x {plan.rect[1]} sites", *told])
 

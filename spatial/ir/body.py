@@ -324,7 +324,8 @@ class Plan:
     """What the search chose, and what it thought of it; no semantics.
 
     `block`: (coordinate, factor) pairs in the order they were applied; `spread`: how item axes meet the site axes, as
-    (axis, site coordinate) pairs; `multicast`: stages whose page is read once for several sites; `resident`: loads that
+    (axis, site coordinate) pairs; `multicast`: stages whose page is read once for several sites; `scatter`: (load,
+    members) pairs, of loads whose readers stand beside the banks and give each member its pages; `resident`: loads that
     stay for the call; `depth`: (stage, buffers) pairs; `engines`: (stage, engine) pairs; `label`: streamed, multicast,
     blocked…; `cycles`, `traffic`: the price.
     """
@@ -333,6 +334,7 @@ class Plan:
     rect: tuple[int, int] = (1, 1)
     spread: tuple[tuple[int, str], ...] = ()
     multicast: tuple[str, ...] = ()
+    scatter: tuple[tuple[str, int], ...] = ()
     resident: tuple[str, ...] = ()
     depth: tuple[tuple[str, int], ...] = ()
     engines: tuple[tuple[str, str], ...] = ()

@@ -4,6 +4,12 @@ Layouts. "flat": rows one after the other, each padded to the memory's granule. 
 row-major order, each tile row-major, edges padded. "q8_0": two planes, int8 values [K, N] then float16 scales
 [K/32, N]; values lie in 32 x 32 tiles, each tile N-major (the 32 values of a block are contiguous); scales lie in rows
 of N padded to the alignment. Slices follow each other, each padded to the alignment.
+
+Which bank of the memory an element lies in: a plane is dealt to the banks in stretches of its bytes, or by width:
+`strip` columns of tiles from top to bottom in one bank, as many in the next, so that a reader beside a bank has columns
+of its own (`docs/timing.md`). Q8_0 values, the tables of decode, are dealt by width where the target has strips and
+readers beside the banks then read the fullest bank sooner than readers anywhere would read the table. That hangs on the
+shape alone, so it is the same for all programs that share a table.
 """
 
 from __future__ import annotations
@@ -31,7 +37,8 @@ class PlaneLayout:
 
     A dense plane has `tile` = (rows, columns) and `tile_transposed` (elements of a tile column-major); a flat one has
     tile (1, pitch): a row is one run of `pitch` elements. `start` is the plane's first byte in a slice,
-    `slice_bytes` the distance of slices.
+    `slice_bytes` the distance of slices. `strip`: columns of tiles that lie together in a bank, of every slice from
+    bank 0 on; 0 where stretches of bytes do.
     """
 
     rows: int
@@ -42,6 +49,7 @@ class PlaneLayout:
     tiles_across: int
     start: int
     slice_bytes: int
+    strip: int = 0
 
     def offset(self, s: int, r: int, c: int) -> int:
         """Byte offset in the tensor of element (s, r, c)."""
@@ -91,8 +99,18 @@ def layout_of(layout: str, prec: str, shape: tuple[int, int, int], target: Targe
             value_bytes = round_up(ceil_div(rows, Q8_BLOCK) * across * Q8_BLOCK * Q8_BLOCK, align)
             pitch = round_up(cols * 2, align) // 2
             slice_bytes = value_bytes + round_up(ceil_div(rows, Q8_BLOCK) * pitch * 2, align)
-            values = PlaneLayout(rows, cols, 1, (Q8_BLOCK, Q8_BLOCK), True, across, 0, slice_bytes)
+            strip = _strip(across, target)
+            values = PlaneLayout(rows, cols, 1, (Q8_BLOCK, Q8_BLOCK), True, across, 0, slice_bytes, strip)
             scales = PlaneLayout(rows // Q8_BLOCK, cols, 2, (1, pitch), False, 1, value_bytes, slice_bytes)
             return Layout((("values", values), ("scales", scales)), slices * slice_bytes)
         case _:
             raise Bug(f"no layout is called {layout!r}")
+
+
+def _strip(across: int, target: Target) -> int:
+    """Columns of tiles that lie together in a bank, of a plane of `across`; 0 where it is not dealt by width."""
+    memory = target.memory
+    rounds, rest = divmod(across, max(memory.strip * memory.banks, 1))
+    fullest = rounds * memory.strip + min(rest, memory.strip)
+    sooner = fullest * memory.banks * memory.unplaced < across * memory.rate
+    return memory.strip if sooner and across >= memory.banks else 0

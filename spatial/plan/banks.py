@@ -44,11 +44,11 @@ def _dealt(m: Measures, moved: Moved, rounds: Ints, rows: Ints, spread: bool) ->
     spectrum: Spectrum = np.ones((len(rows), banks // 2 + 1), dtype=np.complex128)
     for k, stride in enumerate(moved.strides):
         factor = c.factors[rows, k]
-        if k in stream.coords:
-            extent = factor * rounds if k == m.model.loop else factor
+        along = np.minimum(c.spread[rows, k], m.grid[rows, k]) if k in moved.axes and spread else once
+        if k in stream.coords:  # those of a site, and those of the next, follow each other
+            extent = factor * (rounds if k == m.model.loop else along)
             spectrum *= _spectrum(stride * once, extent, moved.stretch, banks)
-        if k in moved.axes and spread:
-            along = np.minimum(c.spread[rows, k], m.grid[rows, k])
+        elif k in moved.axes and spread:
             spectrum *= _spectrum(stride * factor, along, moved.stretch, banks)
     # Whole numbers come out of the transform up to its rounding, which differs between machines.
     return np.rint(np.fft.irfft(spectrum, banks, axis=1)).max(axis=1)

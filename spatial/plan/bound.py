@@ -16,22 +16,29 @@ import numpy as np
 
 from spatial.ir.body import Body
 from spatial.plan.compute import computing_of
+from spatial.plan.engines import sender_of
 from spatial.plan.figures import bank_cycles, sending_cycles
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.movers import Reading
 from spatial.plan.turn import grain
-from spatial.plan.work import Parts, batches, busiest, computed, moving, received, served, stored, trips, written
+from spatial.plan.work import Parts, busiest, computed, moving, received, sent, served, steps, stored, trips, written
 
 
 def least(spots: Measures) -> Floats:
     """Cycles that each blocking at its place takes at least, in any variant: of computing and moving with all held
-    that can be, and of the banks evenly used; all multicast that can be, or nothing. `spots`: all multicast and held
-    that can be."""
-    apart = replace(spots, candidates=replace(spots.candidates, multicast=0 * spots.candidates.multicast))
+    that can be, and of the banks evenly used; all multicast that can be, or nothing; with readers beside the banks, or
+    none. `spots`: all multicast and held that can be."""
     total = np.zeros(spots.candidates.count)
     for work in spots.model.work:
         total = total + computed(spots, work.stage, computing_of(spots, work))
-    return np.maximum(total, np.minimum(_moved(spots), _moved(apart))) + spots.target.section_cycles
+    ways = [spots, readers(spots)] if any(load.strip for load in spots.model.loads) else [spots]
+    ways += [replace(w, candidates=replace(w.candidates, multicast=0 * w.candidates.multicast)) for w in ways]
+    return np.maximum(total, np.minimum.reduce([_moved(way) for way in ways])) + spots.target.section_cycles
+
+
+def readers(spots: Measures) -> Measures:
+    """The same blockings at their places, with readers beside the banks."""
+    return replace(spots, candidates=replace(spots.candidates, beside=0 * spots.candidates.beside + 1))
 
 
 def _moved(m: Measures) -> Floats:
@@ -40,15 +47,16 @@ def _moved(m: Measures) -> Floats:
     memory, movers = (np.zeros(m.candidates.count) for _ in range(2))
     for load in m.model.loads:
         stream, unit, stays = m.model.streams[load.stream], target.memory.align, m.stays(load)
-        serve = bank_cycles(target, -(-load.run_bytes // unit) * unit)
+        size, members = -(-load.run_bytes // unit) * unit, m.members(load)
+        serve = np.where(members > 0, bank_cycles(target, size, True), bank_cycles(target, size))
         pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
         steps, times = np.where(stays, 1, fires * m.turns), np.where(stays, fires, 1)
         sites = np.where(m.cast(load) | stays, np.minimum(m.readers(load), m.items) * steps, m.items * fires)
         memory = memory + pages * sites * times * load.runs * serve / target.memory.banks
-        issue = times * pages * load.runs * target.network.issue
-        sent = times * pages * sending_cycles(target, stream.page_bytes)
-        casts = np.maximum(issue + step, issue + serve + target.memory.latency) + sent
-        movers = movers + steps * (step + np.where(m.cast(load), casts, issue))
+        each = times * pages * np.maximum(members, 1)
+        issue, sent = each * load.runs * target.network.issue, each * sending_cycles(target, stream.page_bytes)
+        casts = np.where(m.beside, issue + step, np.maximum(issue + step, issue + serve + target.memory.latency)) + sent
+        movers = movers + steps * (step + np.where(m.sends(load), casts, issue))
     for store in m.model.stores:
         stream, unit = m.model.streams[store.stream], target.memory.granule
         send = store.runs * sending_cycles(target, -(-store.run_bytes // unit) * unit)
@@ -65,12 +73,13 @@ def bound(parts: Parts) -> Floats:
     again = np.zeros(m.candidates.count, dtype=np.bool_)
     movers: dict[str, Floats] = {}
     for name, load in parts.loads.items():
-        kept, alone, sent = _kept(parts, load), _alone(parts, load), np.where(load.cast, load.times * load.send, 0.0)
+        kept, alone, casts = _kept(parts, load), _alone(parts, load), np.where(load.cast, load.times * load.send, 0.0)
         fed = np.maximum(fed, _circle(parts, load, alone, kept) + kept)
-        after, first = np.minimum(after, sent + kept), np.minimum(first, target.step_cycles + alone + sent)
-        waits = np.where(load.cast, np.maximum(load.times * load.issue + target.step_cycles, alone) + sent, 0.0)
-        steps = np.where(load.stays, 1, batches(m, load))
-        movers[name] = steps * (target.step_cycles + np.where(load.cast, waits, load.times * load.issue))
+        after, first = np.minimum(after, casts + kept), np.minimum(first, target.step_cycles + alone + casts)
+        waits = np.maximum(load.times * load.issue + target.step_cycles, alone) + casts
+        keeps = np.where(load.cast & ~load.apart, waits, load.times * load.issue)
+        movers[name] = steps(m, load) * (target.step_cycles + keeps)
+        movers[sender_of(m, load.moved)] = sent(m, load)
         again = again | ~load.stays
     for name, store in parts.stores.items():
         movers[name] = written(m, store)
@@ -138,11 +147,12 @@ def _alone(parts: Parts, load: Reading) -> Floats:
 def _circle(parts: Parts, load: Reading, alone: Floats, kept: Floats) -> Floats:
     """Cycles until the last batch of a load is there, by its own circles of waits alone."""
     m, step, buffers = parts.m, parts.m.target.step_cycles, parts.m.candidates.buffers
-    times = np.where(load.stays, 1, batches(m, load))
-    rounds, sent = -(-times // buffers) - 1, load.times * load.send
+    times, casts = steps(m, load), load.times * load.send
+    rounds = -(-times // buffers) - 1
     slots = alone + rounds * (alone + kept)
-    casts = np.maximum(times * (alone + sent + step), alone + sent + rounds * (sent + 2 * load.way + kept)) + load.way
-    return np.where(load.cast, casts, np.where(load.stays, alone, slots))
+    mover = np.where(load.apart, alone + rounds * (alone + casts) + casts, times * (alone + casts + step))
+    sends = np.maximum(mover, alone + casts + rounds * (casts + 2 * load.way + kept)) + load.way
+    return np.where(load.cast, sends, np.where(load.stays, alone, slots))
 
 
 def _kept(parts: Parts, load: Reading) -> Floats:

@@ -1,8 +1,10 @@
 """Every plan under consideration, as columns of arrays: one row a candidate.
 
 Blockings are the divisors of each coordinate that can be blocked; placements put one item axis over the whole
-rectangle, or one along x and one along y. Rectangles are those no smaller one does as well as. A blocking at a place
-is a candidate in several variants: what is multicast, what is held, how many batches a queue has room for.
+rectangle, or one along x and one along y. Rectangles are those no smaller one does as well as, and the one whose sites
+readers beside all banks serve. A blocking at a place
+is a candidate in several variants: what is multicast, what is held, how many batches a queue has room for, whether
+readers beside the banks read for the sites after them.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ Truth = npt.NDArray[np.bool_]
 LIMIT = 60_000
 """Blockings considered at most; beyond it the largest factors of the longest coordinate are left out first."""
 
-VARIANTS: Ints = np.array(list(product((1, 0), (1, 0), (2, 1))), dtype=np.int64)
-"""(multicast, resident, buffers) of every variant."""
+VARIANTS: Ints = np.array(list(product((1, 0), (1, 0), (2, 1), (0, 1))), dtype=np.int64)
+"""(multicast, resident, buffers, beside) of every variant."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,9 @@ class Candidates:
     """`factors`: [candidates, coordinates]; `spread`: [candidates, item axes] sites along each axis (w, h, w * h or 1);
 
     `along`: [candidates, 2] axis along x and along y (-1: none; both equal: one axis over the rectangle); `rect`:
-    [candidates, 2]; `multicast`, `resident`: 0 or 1; `buffers`: batches of pages a streamed queue holds; `spot`: the
-    same number for the variants of one blocking at one place.
+    [candidates, 2]; `multicast`, `resident`: 0 or 1; `buffers`: batches of pages a streamed queue holds; `beside`: 1
+    where sites beside the banks read tables dealt by width for those after them; `spot`: the same number for the
+    variants of one blocking at one place.
     """
 
     factors: Ints
@@ -43,6 +46,7 @@ class Candidates:
     multicast: Ints
     resident: Ints
     buffers: Ints
+    beside: Ints
     spot: Ints
 
     def take(self, keep: Truth | Ints) -> Candidates:
@@ -82,9 +86,21 @@ def _squarest(target: Target) -> Truth:
     return np.asarray(around == least[h * w], dtype=np.bool_)
 
 
-def placements(grids: Ints, target: Target, rect: tuple[int, int] | None = None) -> tuple[Ints, Ints, Ints]:
+def served(model: Model, target: Target, combos: Ints) -> Ints:
+    """[blockings, axes]: how many sites the readers beside all banks serve, where some read for an axis; else 0."""
+    out = np.zeros((len(combos), len(model.body.items.grid)), dtype=np.int64)
+    for load in model.loads:
+        for axis in load.axes if load.strip else ():
+            out[:, axis] = target.memory.banks * (load.strip // combos[:, axis])
+    return out
+
+
+def placements(
+    grids: Ints, target: Target, rect: tuple[int, int] | None = None, serve: Ints | None = None
+) -> tuple[Ints, Ints, Ints]:
     """Of every placement of every grid of items (a row each): the number of the grid, (axis along x, axis along y),
-    (width, height). `rect`: the one rectangle that is considered, however much of it is idle."""
+    (width, height). `rect`: the one rectangle that is considered, however much of it is idle. `serve`: of each axis of
+    a grid how many sites readers beside all banks serve, 0 where there are none."""
     count, axes = grids.shape
     extents, where = np.unique(grids, return_inverse=True)
     where = where.reshape(grids.shape)
@@ -104,6 +120,9 @@ def placements(grids: Ints, target: Target, rect: tuple[int, int] | None = None)
     found.append((everywhere, np.full(alone, -1, dtype=np.int64), np.ones(alone, dtype=np.int64)))
     for a, b in [*((a, a) for a in range(axes)), *permutations(range(axes), 2)]:
         fits = one[where[:, a]] if a == b else y[:, b, :, None] & x[:, a, None, :]
+        if a == b and serve is not None and serve[:, a].any() and rect is None:
+            there = (widths == target.columns) & (widths * heights[:, None] == serve[:, a, None, None])
+            fits = fits | (there & (widths * (heights[:, None] - 1) < grids[:, a, None, None]))
         grid, h, w = np.nonzero(fits & (several[:, a] & several[:, b])[:, None, None])
         along: Ints = np.tile(np.array([a, b]), (len(grid), 1))
         found.append((grid.astype(np.int64), along, np.column_stack((w, h)).astype(np.int64) + 1))
@@ -119,7 +138,7 @@ def smallest(combos: Ints, axes: int) -> Candidates:
     multicast and nothing held."""
     n = len(combos)
     one, none = np.ones((n, 2), dtype=np.int64), np.zeros(n, dtype=np.int64)
-    return Candidates(combos, np.ones((n, axes), dtype=np.int64), -one, one, none, none, none + 1, np.arange(n))
+    return Candidates(combos, np.ones((n, axes), dtype=np.int64), -one, one, none, none, none + 1, none, np.arange(n))
 
 
 def spots_of(
@@ -130,13 +149,13 @@ def spots_of(
     combos = np.array(blockings(model, LIMIT), dtype=np.int64) if combos is None else combos
     axes = len(model.body.items.grid)
     grids: Ints = np.array(model.body.items.grid, dtype=np.int64) // combos[:, :axes]
-    rows, along, rect = placements(grids, target, only)
+    rows, along, rect = placements(grids, target, only, served(model, target, combos))
     spread = np.ones((len(rows), axes), dtype=np.int64)
     for axis in range(axes):
         for side in range(2):
             spread[:, axis] *= np.where(along[:, side] == axis, rect[:, side], 1)
     once = np.ones(len(rows), dtype=np.int64)
-    return Candidates(combos[rows], spread, along, rect, once, once, once, np.arange(len(rows)))
+    return Candidates(combos[rows], spread, along, rect, once, once, once, 0 * once, np.arange(len(rows)))
 
 
 def variants_of(spots: Candidates) -> Candidates:
@@ -144,7 +163,7 @@ def variants_of(spots: Candidates) -> Candidates:
     n, v = spots.count, len(VARIANTS)
     flags = np.tile(VARIANTS, (n, 1))
     many = spots.take(np.repeat(np.arange(n), v))
-    return replace(many, multicast=flags[:, 0], resident=flags[:, 1], buffers=flags[:, 2])
+    return replace(many, multicast=flags[:, 0], resident=flags[:, 1], buffers=flags[:, 2], beside=flags[:, 3])
 
 
 def candidates_of(model: Model, target: Target, combos: Ints | None = None) -> Candidates:

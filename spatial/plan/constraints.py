@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from spatial.plan.candidates import Ints
 from spatial.plan.measures import Floats, Measures
 
 Truth = npt.NDArray[np.bool_]
@@ -38,22 +39,27 @@ def _scratch(m: Measures) -> Floats:
 def _queues(m: Measures) -> Floats:
     total = np.full(m.candidates.count, float(len(m.model.streams)))
     for load in m.model.loads:
-        total = total + m.cast(load)
+        total = total + m.sends(load)
     return total
 
 
 def _descriptors(m: Measures) -> Floats:
-    """One for every transfer a queue has room for, at each end where a mover is; a multicast adds two ends."""
+    """One for every transfer a queue has room for, at each end where a mover is; a multicast adds two ends, and so does
+    a scatter, in every column of readers, with the load's own."""
     need = np.zeros(m.candidates.count)
     streams = {s.queue: s for s in m.model.streams}
-    casts = {load.stage: m.cast(load) for load in m.model.loads}
+    casts: dict[str, Ints] = {}
+    for load in m.model.loads:
+        members = m.members(load)
+        columns = m.candidates.rect[:, 0] // np.maximum(members, 1)
+        casts[load.stage] = np.where(members > 0, 3 * columns - 1, 2 * m.cast(load))
     for stage in m.model.body.stages:
         if stage.kind not in ("load", "store"):
             continue
         for port in (*stage.ins, *stage.outs):
             need = need + m.transfers(streams[port.queue])
         if stage.name in casts:
-            need = need + np.where(casts[stage.name], 2 * m.transfers(streams[stage.outs[0].queue]), 0)
+            need = need + casts[stage.name] * m.transfers(streams[stage.outs[0].queue])
     return need
 
 
@@ -67,7 +73,7 @@ def _locks(m: Measures) -> Floats:
         if moved or m.target.engine_of(ends[0])[0] != m.target.engine_of(ends[1])[0]:
             need = need + 2
     for load in m.model.loads:
-        need = need + np.where(m.cast(load), 2, 0)
+        need = need + np.where(m.sends(load), 2, 0)
     return need
 
 
@@ -97,7 +103,9 @@ def _counters(m: Measures) -> Floats:
     need = np.zeros(m.candidates.count)
     by_stage = {load.stage: load for load in m.model.loads}
     for stream in m.model.streams:
-        need = np.maximum(need, m.room(stream, by_stage.get(stream.producer)))
+        load = by_stage.get(stream.producer)
+        room = m.room(stream, load)
+        need = np.maximum(need, room if load is None else room * np.maximum(m.members(load), 1))
     return need
 
 

@@ -41,9 +41,10 @@ def spreading_cycles(target: Target, size: int) -> float:
     return max(sending_cycles(target, size), size / link if link else 0.0)
 
 
-def bank_cycles(target: Target, size: int) -> float:
-    """Cycles one access keeps a bank. The unplaced rate: no family puts its readers beside the banks they read."""
-    return size * target.memory.banks / target.memory.unplaced
+def bank_cycles(target: Target, size: int, placed: bool = False) -> float:
+    """Cycles one access keeps a bank: of a reader beside it (`placed`), or of any other."""
+    memory = target.memory
+    return size * memory.banks / (memory.rate if placed else memory.unplaced)
 
 
 def message_cycles(target: Target, hops: int) -> float:

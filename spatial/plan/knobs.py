@@ -6,6 +6,7 @@ What is not held is chosen as ever, and every constraint holds. In words, for co
     i0=4 l2=8                      by how much a coordinate is blocked: an item axis, the innermost loop
     buffers=1                      batches that a streamed queue has room for
     multicast=load_x0+load_x1      the loads that are multicast, exactly these; or none
+    scatter=load_w                 the same of loads whose readers stand beside the banks
     resident=none                  the same of loads that happen once a call
     packing=split                  stores on a mover that carries loads too; or apart
 
@@ -30,7 +31,7 @@ from spatial.target import Target
 PACKINGS = ("apart", "split")
 """How stores share movers: on one that carries no load, or beside a load."""
 
-WORDS = ("rect", "multicast", "resident", "buffers", "packing")
+WORDS = ("rect", "multicast", "scatter", "resident", "buffers", "packing")
 """Knobs that every section has; the others are its coordinates."""
 
 
@@ -39,13 +40,14 @@ class Knobs:
     """One value of each knob that is held; None (of `block`: a coordinate that is not there) is any.
 
     `block`: factors by coordinate, those of item axes the block of a site, that of a loop the depth of its reduction;
-    `rect`: width and height in sites; `multicast`, `resident`: loads, exactly these; `buffers`: batches that a queue
-    has room for; `packing`: one of `PACKINGS`.
+    `rect`: width and height in sites; `multicast`, `scatter`, `resident`: loads, exactly these; `buffers`: batches
+    that a queue has room for; `packing`: one of `PACKINGS`.
     """
 
     block: tuple[tuple[str, int], ...] = ()
     rect: tuple[int, int] | None = None
     multicast: frozenset[str] | None = None
+    scatter: frozenset[str] | None = None
     resident: frozenset[str] | None = None
     buffers: int | None = None
     packing: str | None = None
@@ -53,7 +55,8 @@ class Knobs:
     def __str__(self) -> str:
         told = [f"{name}={factor}" for name, factor in self.block]
         told += [f"rect={self.rect[0]}x{self.rect[1]}"] if self.rect else []
-        for name, loads in (("multicast", self.multicast), ("resident", self.resident)):
+        of_loads = ("multicast", self.multicast), ("scatter", self.scatter), ("resident", self.resident)
+        for name, loads in of_loads:
             told += [] if loads is None else [f"{name}={'+'.join(sorted(loads)) or 'none'}"]
         told += [] if self.buffers is None else [f"buffers={self.buffers}"]
         told += [] if self.packing is None else [f"packing={self.packing}"]
@@ -91,6 +94,7 @@ def knobs_of(words: Iterable[str]) -> Knobs:
         tuple(sorted(block.items())),
         _rectangle(held["rect"]) if "rect" in held else None,
         _loads(held["multicast"]) if "multicast" in held else None,
+        _loads(held["scatter"]) if "scatter" in held else None,
         _loads(held["resident"]) if "resident" in held else None,
         _number("buffers", held["buffers"]) if "buffers" in held else None,
         _packing(held["packing"]) if "packing" in held else None,
@@ -100,7 +104,7 @@ def knobs_of(words: Iterable[str]) -> Knobs:
 def knobs_of_plan(plan: Plan) -> Knobs:
     """What holds the search to a plan, but for its packing."""
     buffers = max((n for _, n in plan.depth), default=None)
-    held = frozenset(plan.multicast), frozenset(plan.resident)
+    held = frozenset(plan.multicast), frozenset(dict(plan.scatter)), frozenset(plan.resident)
     return Knobs(tuple(sorted(blocked(plan).items())), plan.rect, *held, buffers)
 
 
@@ -150,7 +154,8 @@ def unknown(model: Model, target: Target, want: Knobs) -> list[Problem]:
             why = f"its {counted(known.trips, 'iteration')} can be blocked by {one_of([str(f) for f in known.factors])}"
             found.append(Problem(f"{name} cannot be blocked by {factor}", why))
     loads = [load.stage for load in model.loads]
-    for knob, held in (("multicast", want.multicast), ("resident", want.resident)):
+    of_loads = ("multicast", want.multicast), ("scatter", want.scatter), ("resident", want.resident)
+    for knob, held in of_loads:
         for name in sorted((held or frozenset()) - {*loads}):
             found.append(Problem(f"{knob}={name} names no load", f"the section has {one_of(loads)}"))
     if want.rect is not None and (want.rect[0] > target.columns or want.rect[1] > target.rows):
@@ -216,7 +221,7 @@ def nearest_to(m: Measures, want: Knobs) -> Ints:
 
 def _of_loads(m: Measures, want: Knobs) -> list[tuple[frozenset[str], Callable[[Moved], Truth]]]:
     """What is held of loads, each with what tells which candidates do so with a load."""
-    held = ((want.multicast, m.cast), (want.resident, m.stays))
+    held = ((want.multicast, m.cast), (want.scatter, m.scattered), (want.resident, m.stays))
     return [(loads, has) for loads, has in held if loads is not None]
 
 

@@ -140,6 +140,46 @@ class Measures:
         x, y = self.group(load)
         return x | y
 
+    @_once
+    def members(self, load: Moved) -> Ints:
+        """Sites of a row that each reader of the load beside a bank reads for, itself the first; 0 where it has none.
+
+        All columns of an item lie in one bank, those of a reader's sites too, in every turn; and no other reads there.
+        """
+        c, target = self.candidates, self.target
+        none = np.zeros(c.count, dtype=np.int64)
+        if not load.strip or not target.network.count or not target.engine_of("scatter"):
+            return none
+        axis, banks, (w, h) = min(load.axes), target.memory.banks, c.rect.T
+        members = load.strip // c.factors[:, axis]
+        whole = (members > 1) & (members * c.factors[:, axis] == load.strip)
+        members = np.maximum(members, 1)
+        readers = w // members * h
+        alone = (readers <= banks) & ((self.grid[:, axis] <= w * h) | (readers == banks))
+        # Of a narrower rectangle it is not known where on the chip it comes to lie.
+        there = (w == target.columns) & (w % members == 0)
+        for x in range(target.columns):
+            there &= (x % members > 0) | (x in target.memory.beside)
+        both = (c.along[:, 0] == axis) & (c.along[:, 1] == axis)
+        return np.where((c.beside == 1) & whole & alone & there & both, members, none)
+
+    def scattered(self, load: Moved) -> npt.NDArray[np.bool_]:
+        """Where readers beside the banks scatter the load."""
+        return np.asarray(self.members(load) > 0, dtype=np.bool_)
+
+    @_once
+    def sends(self, load: Moved) -> npt.NDArray[np.bool_]:
+        """Where pages of the load are sent on: multicast, or scattered by readers beside the banks."""
+        return self.cast(load) | self.scattered(load)
+
+    @cached_property
+    def beside(self) -> npt.NDArray[np.bool_]:
+        """Where readers stand beside the banks."""
+        out = np.zeros(self.candidates.count, dtype=np.bool_)
+        for load in self.model.loads:
+            out |= self.scattered(load)
+        return out
+
     @cached_property
     def together(self) -> npt.NDArray[np.bool_]:
         """Where a multicast makes sites wait for each other in every round."""
@@ -167,7 +207,7 @@ class Measures:
     def queue_bytes(self, stream: Stream, load: Moved | None) -> Ints:
         """Bytes of a stream's queue, of a multicast's staging queue too; each page in its aligned slot."""
         held = self.room(stream, load) * self.target.slot(stream.page_bytes)
-        return held if load is None else np.where(self.cast(load), 2 * held, held)
+        return held if load is None else held * (1 + np.where(self.cast(load), 1, self.members(load)))
 
     def transfers(self, stream: Stream) -> Ints:
         """Transfers that a stream's queue has room for: those a mover at one of its ends keeps described."""

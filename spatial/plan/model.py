@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from spatial.errors import Bug
+from spatial.ir.affine import Affine
 from spatial.ir.body import Access, Body, Expr, OutPort, Page, Stage
 from spatial.ir.layout import layout_of
 from spatial.ir.rewrite import accumulator_tiles, leaves, live_tiles
@@ -48,7 +49,8 @@ class Moved:
 
     `indexed`: it waits for a run-time index; `feeds_index`: what it loads is one, or a row mask; `turned`: its pages
     go through a permutation. `strides`: bytes of memory from a page to the next along each coordinate; `stretch`:
-    bytes that lie together in one bank.
+    bytes that lie together in one bank (of a table dealt by width, bytes along a row of tiles). `strip`: how many items
+    of its one axis have their columns of such a table together in a bank; 0 where they lie otherwise.
     """
 
     stage: str
@@ -61,6 +63,7 @@ class Moved:
     turned: bool
     strides: tuple[int, ...]
     stretch: int
+    strip: int = 0
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,7 @@ def _moved(
 
     def stride(name: str) -> int:
         s, r, c = (dict(f.terms).get(name, 0) for f in access.place)
-        return plane.offset(s, r, c) - plane.start
+        return plane.offset(0, 0, c) if plane.strip else plane.offset(s, r, c) - plane.start
 
     return Moved(
         stage.name,
@@ -204,8 +207,19 @@ def _moved(
         queue in special,
         any(s.kind == "permute" and s.ins[0].queue == queue for s in body.stages),
         tuple(stride(n) for n in names),
-        prod(target.tile) * first.itemsize,
+        plane.strip * prod(plane.tile) * plane.itemsize if plane.strip else prod(target.tile) * first.itemsize,
+        plane.strip
+        if stage.kind == "load" and _by_width(access, axes, body.queue(queue).page[1], plane.tile[1])
+        else 0,
     )
+
+
+def _by_width(access: Access, axes: frozenset[int], page: int, tile: int) -> bool:
+    """Whether items of one axis take a column of tiles each, the first from the first."""
+    slices, rows, columns = access.place
+    items = [Affine.sym(f"i{a}", tile) for a in axes]
+    apart = not any(s[0] == "i" for f in (slices, rows) for s in f.symbols)
+    return access.index is None and items == [columns] and apart and page == tile
 
 
 def _runs(body: Body, access: Access, queue: str, target: Target) -> tuple[int, int]:

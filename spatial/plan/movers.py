@@ -1,12 +1,13 @@
 """What one batch of a load or a store costs its mover, its port and the banks, over candidates.
 
 A read keeps its mover for the issue of its transactions alone, a multicast and a write for the transfers; a port is
-kept for the bytes that come in; a bank for every access, at the unplaced rate. Knows no order and no clock.
+kept for the bytes that come in; a bank for every access, at the placed rate where its reader stands beside it. Such a
+reader's batch is that of all the sites it reads for. Knows no order and no clock.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -20,11 +21,12 @@ from spatial.plan.model import Moved
 @dataclass(frozen=True)
 class Reading:
     """A load. `fires`: batches in a turn; `times`: batches that it loads at once where it stays, else one; `cast`,
-    `stays`: whether it is multicast, and whether it is loaded once a call.
+    `stays`: whether its pages are sent on, and whether it is loaded once a call; `apart`: whether another mover sends
+    them.
 
     Cycles of a batch: `issue` of its transactions; `serve` of one access at its bank; `even` of the fullest bank by
     the batches of all sites; `round` of it as far as one site waits; `transfer` of its way into a port; `send` of a
-    multicast, `way` of its message to the farthest site.
+    multicast or scatter, `way` of its message to the farthest site.
     """
 
     moved: Moved
@@ -33,8 +35,9 @@ class Reading:
     times: Ints
     stays: Truth
     cast: Truth
+    apart: Truth
     issue: Floats
-    serve: float
+    serve: Floats
     even: Floats
     round: Floats
     transfer: Floats
@@ -44,10 +47,8 @@ class Reading:
 
     def take(self, rows: Ints) -> Reading:
         """The same of some candidates."""
-        few = (self.fires[rows], self.times[rows], self.stays[rows], self.cast[rows], self.issue[rows])
-        cycles = (self.even[rows], self.round[rows], self.transfer[rows], self.send[rows])
-        sent = self.receive[rows], self.way[rows]
-        return Reading(self.moved, self.row, *few, self.serve, *cycles, *sent)
+        own = (getattr(self, f.name)[rows] for f in fields(self)[2:])
+        return Reading(self.moved, self.row, *own)
 
 
 @dataclass(frozen=True)
@@ -69,44 +70,55 @@ class Writing:
 def reading(m: Measures, moved: Moved, row: int) -> Reading:
     """The figures of a load. Of so many accesses on their way some banks have none: assumed is half the loss of a
     closed network of equal servers of random times, for these are not."""
-    target, stream = m.target, m.model.streams[moved.stream]
+    target, stream, members = m.target, m.model.streams[moved.stream], m.members(moved)
     unit, banks, buffers = target.memory.align, target.memory.banks, m.candidates.buffers
     size, pages = -(-moved.run_bytes // unit) * unit, m.pages(stream).astype(np.float64)
-    runs, fires, stays, cast = pages * moved.runs, m.fires(stream), m.stays(moved), m.cast(moved)
-    serve = bank_cycles(target, size)
+    placed, each = members > 0, np.maximum(members, 1)
+    runs, fires, stays, cast = pages * each * moved.runs, m.fires(stream), m.stays(moved), m.cast(moved)
+    serve = np.where(placed, bank_cycles(target, size, True), bank_cycles(target, size))
     access, sent = moved.runs * serve, sending_cycles(target, stream.page_bytes)
     sites = np.minimum(m.readers(moved), m.items)
     # Where the last turn is not full, a turn has fewer readers on the average.
     part = np.where(cast | stays, 1.0, m.items / (sites * m.turns))
     ahead = np.maximum(sites * pages * np.minimum(buffers, fires), banks)
     loss = 0.5 * (banks - 1) / ahead * (1.0 - 1.0 / sites)
-    # Whatever order sites come in, banks even out over a turn and no further: each site has its own pages of it.
-    even = fullest(m, moved, fires, sites) / fires * part * access * (1.0 + loss)
-    times = np.where(stays, fires, 1)
-    apart = (buffers == 1) | cast
-    own = even
+    # Whatever order sites come in, banks even out over a turn and no further: each site has its own pages of it. A bank
+    # with a reader of its own is never without one, and has no part in turns that others are spared.
+    even = fullest(m, moved, fires, sites) / fires
+    own = even = np.where(placed, even * access * _full(m, moved, each), even * part * access * (1.0 + loss))
+    apart = ((buffers == 1) | cast) & ~placed
     if apart.any():
         once = fullest(m, moved, np.ones_like(fires))
         own = np.where(apart, np.where(stays, fullest(m, moved, fires) / fires, once) * access, even)
     x, y = m.group(moved)
     rect = m.candidates.rect
-    hops = np.where(x, rect[:, 0] - 1, 0) + np.where(y, rect[:, 1] - 1, 0)
+    hops = np.where(x, rect[:, 0] - 1, 0) + np.where(y, rect[:, 1] - 1, 0) + each - 1
     return Reading(
         moved,
         row,
         fires,
-        times,
+        np.where(stays, fires, 1),
         stays,
-        cast,
+        m.sends(moved),
+        m.beside,
         runs * target.network.issue,
         serve,
         even,
         own,
         runs * transfer_cycles(target, size),
-        (pages - 1) * spreading_cycles(target, stream.page_bytes) + sent,
+        (pages * each - 1) * spreading_cycles(target, stream.page_bytes) + sent,
         pages * sent,
         message_cycles(target, 0) + hops * target.network.hop,
     )
+
+
+def _full(m: Measures, moved: Moved, members: Ints) -> Floats:
+    """The part of the pages of full turns that the fullest bank has, of a load whose readers stand beside the banks."""
+    if not moved.strip:
+        return np.ones(m.candidates.count)
+    items = m.grid[:, min(moved.axes)]
+    turns = -(-items // m.sites)
+    return ((turns - 1) * members + np.minimum(items - (turns - 1) * m.sites, members)) / (turns * members)
 
 
 def writing(m: Measures, moved: Moved, row: int) -> Writing:

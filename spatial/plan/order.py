@@ -28,7 +28,7 @@ def ranked(m: Measures, cost: Price) -> Ints:
     """The candidates from best to worst."""
     c = m.candidates
     own = [c.factors[:, k] for k in range(c.factors.shape[1])]
-    own += [c.along[:, 0], c.along[:, 1], c.rect[:, 0], c.rect[:, 1], -c.multicast, -c.resident, -c.buffers]
+    own += [c.along[:, 0], c.along[:, 1], c.rect[:, 0], c.rect[:, 1], -c.multicast, -c.resident, -c.buffers, -c.beside]
     keys = (bands(cost.cycles), *beside(m, cost.paths, cost.traffic), cost.cycles, *own)
     return np.lexsort(keys[::-1]).astype(np.int64)
 

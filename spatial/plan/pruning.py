@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spatial.plan.bound import bound, least
+from spatial.plan.bound import bound, least, readers
 from spatial.plan.candidates import VARIANTS, Ints, Truth
 from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, cycles_of, price_of, traffic
@@ -35,15 +35,17 @@ ROUNDING = 1e-9
 
 def variants(spots: Measures) -> Measures:
     """The legal variants of blockings at their places, each plan once: a flag is set only where some load is multicast
-    or stays by it. `spots`: all multicast and held that can be."""
+    or stays by it, or is read beside the banks. `spots`: all multicast and held that can be."""
     casts, stays = (np.zeros(spots.candidates.count, dtype=np.bool_) for _ in range(2))
     for load in spots.model.loads:
         casts, stays = casts | spots.cast(load), stays | spots.stays(load)
-    multicast, resident, buffers = VARIANTS.T
+    multicast, resident, buffers, beside = VARIANTS.T
     tells = (casts[:, None] | (multicast == 0)) & (stays[:, None] | (resident == 0))
+    tells &= readers(spots).beside[:, None] | (beside == 0)
     rows, flags = np.nonzero(tells)
     many = spots.candidates.take(rows)
-    many = replace(many, multicast=multicast[flags], resident=resident[flags], buffers=buffers[flags])
+    set_to = {"multicast": multicast, "resident": resident, "buffers": buffers, "beside": beside}
+    many = replace(many, **{name: flag[flags] for name, flag in set_to.items()})
     m = Measures(spots.model, many, spots.target)
     return m.take(np.nonzero(legal(m))[0])
 

@@ -16,7 +16,7 @@ from spatial.ir.body import Body, Plan
 from spatial.plan.candidates import LIMIT, VARIANTS, blockings, smallest, spots_of, variants_of
 from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, price
-from spatial.plan.engines import engines_of
+from spatial.plan.engines import copy_name, engines_of, sender_of
 from spatial.plan.knobs import ANY, Knobs, allowed, factors_of, nearest_to, require_known, unknown
 from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
@@ -116,15 +116,25 @@ def plan_of(m: Measures, cost: Price, row: int) -> Plan:
     spread = () if a < 0 else ((a, "xy"),) if a == b else ((a, "x"), (b, "y"))
     multicast = tuple(load.stage for load in model.loads if bool(m.cast(load)[row]))
     resident = tuple(load.stage for load in model.loads if bool(m.stays(load)[row]))
-    label = "multicast" if multicast else "blocked" if block else "streamed"
+    scatter = tuple((load.stage, int(n)) for load in model.loads if (n := m.members(load)[row]))
+    label = "readers" if scatter else "multicast" if multicast else "blocked" if block else "streamed"
+    carrying = [(s.name, s.name) for s in model.body.stages]
+    if scatter:
+        sends = {load.stage: sender_of(m, load) for load in model.loads}
+        carrying += [(sends[name], sends[name]) for name in multicast]
+        for name, n in scatter:
+            columns = range(0, w, n)
+            carrying += [(copy_name(name, x), name) for x in columns if x]
+            carrying += [(copy_name(sends[name], x), sends[name]) for x in columns]
     return Plan(
         block=block,
         rect=(w, h),
         spread=spread,
         multicast=multicast,
+        scatter=scatter,
         resident=resident,
         depth=tuple((s.queue, int(c.buffers[row])) for s in model.streams),
-        engines=tuple((s.name, m.target.engines[int(engines[s.name][row])].name) for s in model.body.stages),
+        engines=tuple((name, m.target.engines[int(engines[of][row])].name) for name, of in carrying),
         label=label,
         cycles=round(float(cost.cycles[row]), 3),
         traffic=int(cost.traffic[row]),

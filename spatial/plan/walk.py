@@ -20,6 +20,7 @@ import numpy as np
 
 from spatial.ir.body import Loop, Stage, Step
 from spatial.plan.candidates import Ints, Truth
+from spatial.plan.engines import sender_of
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.movers import Reading, Writing
 from spatial.plan.turn import grain, turn_of
@@ -54,15 +55,18 @@ class _Batch:
     None."""
 
     def __init__(self, load: Reading, where: Truth, times: Ints | int, target: Target) -> None:
-        self.load, self.once, self.cast = load, not isinstance(times, int), bool((load.cast & where).any())
-        self.where = None if where.all() else where
+        self.load, self.once, self.where = load, not isinstance(times, int), None if where.all() else where
+        # Where the same mover sends the pages on, and where another does.
+        self.joint, self.split = load.cast & ~load.apart, load.cast & load.apart
+        self.cast, self.apart = bool((self.joint & where).any()), bool((self.split & where).any())
         self.issue, self.round, self.even = times * load.issue, times * load.round, times * load.even
         self.transfer, self.send, self.receive = times * load.transfer, times * load.send, times * load.receive
         self.served = np.where(where, self.even, 0.0)
         # What it keeps its mover for, nothing waited for but its own pages.
         there = np.maximum(self.issue + load.serve, self.round) + target.memory.latency
         casts = np.maximum(np.maximum(self.issue + target.step_cycles, there), self.transfer) + self.send
-        self.alone = np.where(where, target.step_cycles + np.where(load.cast, casts, self.issue), 0.0)
+        self.alone = np.where(where, target.step_cycles + np.where(self.joint, casts, self.issue), 0.0)
+        self.sending = np.where(where & self.split, target.step_cycles + self.send, 0.0)
 
 
 class _Walker:
@@ -85,7 +89,8 @@ class _Walker:
         engines, ports, streams = len(self.target.engines), int(self.networks.max()) + 1, len(self.model.streams)
         self.pace = computing(self.target) if parts.works else list(range(engines))
         moves = len(parts.loads) + len(parts.stores)
-        sizes = [engines, engines, ports, streams, streams, streams, moves, moves, moves, 1]
+        sends = len(parts.loads) if self.m.beside.any() else 0
+        sizes = [engines, engines, ports, streams, streams, streams, moves, moves, moves, sends, sends, sends, 1]
         # Whether anything has to be said of sites that drift apart, or that wait for each other.
         self.drifting = any(bool((x.round < x.even).any()) for x in parts.loads.values())
         self.waiting = bool(self.together.any())
@@ -93,14 +98,15 @@ class _Walker:
         self.clocks = np.zeros((sum(sizes), self.count))
         views: list[Floats] = np.split(self.clocks, np.cumsum(sizes)[:-1])
         self.engine, self.packer, self.ports, self.there, self.free, self.room = views[:6]
-        self.bank, self.asked, self.evened, self.landed = views[6:]
+        self.bank, self.asked, self.evened, self.staged, self.emptied, self.space, self.landed = views[6:]
         # Of all loads: cycles of issuing a batch and of serving all sites', whether they read ahead, what they fill.
         reads = list(parts.loads.values())
         none = np.zeros((0, self.count))
         self.issues = np.array([np.maximum(x.issue, 1.0) for x in reads]) if reads else none
         self.evens = np.array([x.even for x in reads]) if reads else none
-        self.ahead = np.array([~x.cast & ~x.stays for x in reads]) if reads else none
+        self.ahead = np.array([(~x.cast | x.apart) & ~x.stays for x in reads]) if reads else none
         self.filled = np.array([x.moved.stream for x in reads], dtype=np.int64)
+        self.sent: Truth = np.array([x.cast & x.apart for x in reads], dtype=np.bool_)
         # What each engine takes without its waits for others' room or pages; and what the banks have served.
         self.counts = np.zeros((engines + 1, self.count))
         self.alone, self.served = self.counts[:-1], self.counts[-1:]
@@ -186,11 +192,12 @@ class _Walker:
         row, n = load.row, load.moved.stream
         engine, network = self.engines[stage.name], self.ports_of[stage.name]
         began, port, room = self.engine[engine], self.ports[network], self.room[n]
+        space = _or(batch.split, self.space[row], room) if batch.apart else room
         ready = began + step
         for taken in stage.ins:
             ready = np.maximum(ready, self.there[self.number[taken.queue]])
         # Pages that are held are the first in their queue; what is multicast waits for room when it is sent.
-        start = ready if batch.once else np.maximum(ready, np.where(load.cast, 0.0, room) if batch.cast else room)
+        start = ready if batch.once else np.maximum(ready, np.where(batch.joint, 0.0, space) if batch.cast else space)
         issued = start + batch.issue
         self.served[0] += batch.served
         bank = np.maximum(self.bank[row], start) + batch.round
@@ -203,9 +210,9 @@ class _Walker:
             begin = may if batch.once else np.maximum(may, room + load.way)
             sent = begin + batch.send
             arriving = np.maximum(port + batch.receive, sent)
-            into = np.where(load.cast, arriving, np.maximum(port, start) + batch.transfer)
-            ends = np.where(load.cast, sent, issued)
-            there = np.where(load.cast, arriving + load.way, np.maximum(there, into))
+            into = np.where(batch.joint, arriving, np.maximum(port, start) + batch.transfer)
+            ends = np.where(batch.joint, sent, issued)
+            there = np.where(batch.joint, arriving + load.way, np.maximum(there, into))
         else:
             into = np.maximum(port, start) + batch.transfer
             ends, there = issued, np.maximum(there, into)
@@ -216,9 +223,29 @@ class _Walker:
         self.bank[row] = _or(where, bank, self.bank[row])
         self.evened[row] = _or(where, evened, self.evened[row])
         self.asked[row] = _or(where, start, self.asked[row])
-        self.there[n] = _or(where, np.maximum(there, self.there[n]), self.there[n])
         self.ports[network] = _or(where, into, port)
         self.engine[engine] = _or(where, ends, began)
+        if batch.apart:
+            there = np.where(batch.split, self._send(batch, there, room), there)
+        self.there[n] = _or(where, np.maximum(there, self.there[n]), self.there[n])
+
+    def _send(self, batch: _Batch, there: Floats, room: Floats) -> Floats:
+        """Send a batch that another mover has read, when it is there and has room; gives when it is everywhere."""
+        load, row, sender = batch.load, batch.load.row, sender_of(self.m, batch.load.moved)
+        engine, network = self.engines[sender], self.ports_of[sender]
+        where = batch.split if batch.where is None else batch.split & batch.where
+        staged = np.maximum(there, self.staged[row])
+        ready = np.maximum(self.engine[engine] + self.target.step_cycles, staged)
+        sent = (ready if batch.once else np.maximum(ready, room + load.way)) + batch.send
+        arriving = np.maximum(self.ports[network] + batch.receive, sent)
+        space = sent if self.lone else np.where(self.single, sent, self.emptied[row])
+        self.staged[row] = np.where(where, staged, self.staged[row])
+        self.space[row] = np.where(where, space, self.space[row])
+        self.emptied[row] = np.where(where, sent, self.emptied[row])
+        self.ports[network] = np.where(where, arriving, self.ports[network])
+        self.engine[engine] = np.where(where, sent, self.engine[engine])
+        self.alone[engine] += batch.sending
+        return arriving + load.way
 
     def _waits(self, load: Reading, start: Floats, issued: Floats) -> Floats:
         """When the banks turn to a batch: what other loads and stores have asked for before is served, or other
@@ -247,6 +274,8 @@ class _Walker:
         if row + 1 < loads:
             later = slice(row + 1, loads)
             known = self.room[self.filled[later]]
+            if len(self.space):
+                known = np.where(self.sent[later], self.space[later], known)
             part = _part(last - known, self.issues[later]) * self.ahead[later]
             served = np.maximum(self.evened[later], known) + part * self.evens[later]
             free = np.maximum(free, np.maximum.reduce(np.where(part > 0, served, 0.0), axis=0))

@@ -13,7 +13,7 @@ import numpy as np
 from spatial.ir.body import Stage
 from spatial.plan.candidates import Ints
 from spatial.plan.compute import Computing, computing_of
-from spatial.plan.engines import engines_of
+from spatial.plan.engines import engines_of, sender_of
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.movers import Reading, Writing, reading, writing
 from spatial.target import Target
@@ -21,8 +21,8 @@ from spatial.target import Target
 
 @dataclass(frozen=True)
 class Parts:
-    """What each stage of some candidates costs. `engines`: of every stage, the number of its engine among the
-    target's."""
+    """What each stage of some candidates costs. `engines`: of every stage, and of what sends a load's pages on, the
+    number of its engine among the target's."""
 
     m: Measures
     loads: dict[str, Reading]
@@ -82,10 +82,20 @@ def computed(m: Measures, work: str, does: Computing) -> Floats:
 
 
 def read(m: Measures, load: Reading) -> Floats:
-    """Cycles for which a load keeps its mover in a call."""
-    step, times = m.target.step_cycles, batches(m, load)
-    steps = np.where(load.stays, 1, times)  # what stays is one step for all its batches
-    return times * (load.issue + load.cast * load.send) + steps * step * (1 + load.cast)
+    """Cycles for which a load keeps its mover in a call, sending by the same mover included."""
+    step, times, casts = m.target.step_cycles, batches(m, load), load.cast & ~load.apart
+    return times * (load.issue + casts * load.send) + steps(m, load) * step * (1 + casts)
+
+
+def sent(m: Measures, load: Reading) -> Floats:
+    """Cycles for which sending a load's pages keeps a mover of its own in a call."""
+    each = batches(m, load) * load.send + steps(m, load) * m.target.step_cycles
+    return np.where(load.cast & load.apart, each, 0.0)
+
+
+def steps(m: Measures, load: Reading) -> Ints:
+    """Steps of a load in a call: what stays is one for all its batches."""
+    return np.where(load.stays, 1, batches(m, load))
 
 
 def written(m: Measures, store: Writing) -> Floats:
@@ -127,8 +137,11 @@ def busiest(parts: Parts, cycles: Mapping[str, Floats], of: Sequence[int] | None
 
 def received(parts: Parts) -> Floats:
     """Cycles for which the busiest port takes pages in."""
-    loads = parts.loads.items()
-    taken = {n: (x.receive * x.cast + x.transfer * ~x.cast) * batches(parts.m, x) for n, x in loads}
+    taken: dict[str, Floats] = {}
+    for name, load in parts.loads.items():
+        times, casts = batches(parts.m, load), load.cast & ~load.apart
+        taken[name] = (load.receive * casts + load.transfer * ~casts) * times
+        taken[sender_of(parts.m, load.moved)] = load.receive * (load.cast & load.apart) * times
     return busiest(parts, taken, networks(parts.m.target))
 
 
@@ -138,4 +151,5 @@ def paths(parts: Parts) -> Floats:
     m, loads = parts.m, parts.loads.items()
     works: dict[str, Floats] = {w: computed(m, w, does) for w, does in parts.works.items()}
     moves = {n: read(m, x) for n, x in loads} | {n: written(m, x) for n, x in parts.stores.items()}
+    moves |= {sender_of(m, x.moved): sent(m, x) for _, x in loads}
     return np.stack([busiest(parts, works), busiest(parts, moves), received(parts), served(parts)])

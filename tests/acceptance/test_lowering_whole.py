@@ -29,7 +29,7 @@ from spatial.ir.text import parse_program
 from spatial.lowering import ProgramLowering, lower
 
 LAYERS = 30
-STAGES = {"load", "store", "matmul", "generic", "permute", "multicast"}
+STAGES = {"load", "store", "matmul", "generic", "permute", "multicast", "scatter"}
 
 
 @pytest.fixture(scope="module")

@@ -85,10 +85,10 @@ def _placed(body: Body, other: Body) -> object:
 
 
 def _read(body: Body, other: Body) -> object:
-    """All but the loads that are multicast, and what is added for them."""
+    """All but the loads that are multicast or scattered, and what is added for them."""
     assert body.plan is not None
-    there = {s.name for s in other.stages}
-    stages = [s.name if s.name in body.plan.multicast else s for s in body.stages if s.name in there]
+    there, sent = {s.name for s in other.stages}, {*body.plan.multicast, *dict(body.plan.scatter)}
+    stages = [s.name if s.name in sent else s for s in body.stages if s.name in there]
     queues = {q.name for q in other.queues}
     return _frame(body), stages, [q for q in body.queues if q.name in queues], body.engines
 

@@ -51,7 +51,7 @@ class Priced:
     def order(self) -> tuple[float, ...]:
         """What it is compared by."""
         one, second = self.one, sorted(self.paths())[-2]
-        own = (*one.factors, *one.along, *one.rect, -one.multicast, -one.resident, -one.buffers)
+        own = (*one.factors, *one.along, *one.rect, -one.multicast, -one.resident, -one.buffers, -one.beside)
         return band(self.cycles), band(second), self.traffic(), one.scratch(), one.sites, self.cycles, *own
 
     def traffic(self) -> int:
@@ -87,7 +87,8 @@ class Priced:
         return max(total.values(), default=0.0)
 
     def port(self) -> float:
-        taken = {n: x.times * x.steps * (x.receive if x.cast else x.transfer) for n, x in self.loads.items()}
+        taken = {n: x.times * x.steps * (x.receive if x.joint else x.transfer) for n, x in self.loads.items()}
+        taken |= {f"send {n}": x.times * x.steps * x.receive for n, x in self.loads.items() if x.split}
         return self.together(taken, self.network)
 
     def network(self, engine: int) -> int:
@@ -101,7 +102,8 @@ class Priced:
         step = self.target.step_cycles
         moves = {n: x.steps * (step + x.send) for n, x in self.stores.items()}
         for n, x in self.loads.items():
-            moves[n] = x.steps * (step + x.times * x.issue + (step + x.times * x.send if x.cast else 0.0))
+            moves[n] = x.steps * (step + x.times * x.issue + (step + x.times * x.send if x.joint else 0.0))
+            moves[f"send {n}"] = x.steps * (step + x.times * x.send) if x.split else 0.0
         works = {w: self.computing(w) for w in self.works}
         return [self.together(works, int), self.together(moves, int), self.port(), self.memory()]
 
@@ -119,12 +121,14 @@ class Priced:
             kept = self.kept(self.model.streams[x.stream].queue)
             rounds = -(-x.steps // self.one.buffers) - 1
             if x.cast:
-                circle = max(x.steps * (alone + sent + step), alone + sent + rounds * (sent + 2 * x.way + kept)) + x.way
+                mover = alone + rounds * (alone + sent) + sent if x.split else x.steps * (alone + sent + step)
+                circle = max(mover, alone + sent + rounds * (sent + 2 * x.way + kept)) + x.way
             else:
                 circle = alone if x.stays else alone + rounds * (alone + kept)
             fed, after, first = max(fed, circle + kept), min(after, sent + kept), min(first, step + alone + sent)
-            waits = max(x.times * x.issue + step, alone) + sent if x.cast else x.times * x.issue
+            waits = max(x.times * x.issue + step, alone) + sent if x.joint else x.times * x.issue
             movers[n] = x.steps * (step + waits)
+            movers[f"send {n}"] = x.steps * (step + sent) if x.split else 0.0
         memory, last = self.memory() + latency, 0.0
         for x in self.stores.values():
             again = any(not y.stays for y in self.loads.values())
@@ -183,6 +187,12 @@ def engines(one: One, loads: Mapping[str, Read], stores: Mapping[str, Written]) 
     target, step = one.target, one.target.step_cycles
     names = [e.name for e in target.engines]
     carried, out = [0.0] * len(names), dict[str, int]()
+    reader = names.index(target.engine_of("load")[0])
+    sender = next((names.index(e) for e in target.engine_of("scatter") if names.index(e) != reader), reader)
+    for load in one.model.loads if one.beside else ():
+        x, sent = loads[load.stage], one.pages(one.model.streams[load.stream]) * max(one.members(load), 1)
+        each = step + sent * sending_cycles(target, one.model.streams[load.stream].page_bytes)
+        carried[sender] += each * x.times * x.steps if x.cast else 0.0
     for kind, moves in (("load", one.model.loads), ("store", one.model.stores)):
         kept: dict[str, float] = {}
         for moved in moves:
@@ -191,14 +201,18 @@ def engines(one: One, loads: Mapping[str, Read], stores: Mapping[str, Written]) 
             each = step + pages * moved.runs * sending_cycles(target, moved.run_bytes)
             if kind == "load":
                 times = loads[moved.stage].times * loads[moved.stage].steps
-                each = step + pages * moved.runs * target.network.issue
-                if loads[moved.stage].cast:
+                each = step + pages * max(one.members(moved), 1) * moved.runs * target.network.issue
+                if loads[moved.stage].joint:
                     each += step + target.memory.latency + pages * sending_cycles(target, stream.page_bytes)
             kept[moved.stage] = each * times
         for stage in sorted(kept, key=lambda n: -kept[n]):
             allowed = [names.index(e) for e in target.engine_of(kind)]
             out[stage] = min(sorted(allowed), key=lambda e: carried[e])
+            if one.beside and kind == "load":
+                out[stage] = reader
             carried[out[stage]] += kept[stage]
+    for load in one.model.loads:
+        out[f"send {load.stage}"] = sender if one.beside else out[load.stage]
     for stage in one.model.body.stages:
         out.setdefault(stage.name, names.index(target.engine_of(stage.kind)[0]))
     return out
@@ -275,14 +289,15 @@ class Walk:
         port, times = ("port", self.price.network(engine)), load.times
         began, room = clocks["engine", engine], clocks["room", n]
         ready = self.arrived(stage, began + step)
-        start = ready if load.stays or load.cast else max(ready, room)
+        space = clocks["space", row] if load.split else room
+        start = ready if load.stays or load.joint else max(ready, space)
         issued = start + times * load.issue
         self.counts[-1] += times * load.even
         bank = max(clocks["bank", row], start) + times * load.round
         waits = self.others(row, start, issued) + self.between(row, load, start)
         served = max(bank, waits + times * load.round, self.counts[-1], issued + load.serve)
         there, ends = served + self.target.memory.latency, issued
-        if load.cast:
+        if load.joint:
             may = max(issued + step, there, start + times * load.transfer)
             begin = may if load.stays else max(may, room + load.way)
             ends = begin + times * load.send
@@ -295,10 +310,25 @@ class Walk:
             self.release(taken.queue, issued)
         own = max(times * load.issue + load.serve, times * load.round) + self.target.memory.latency
         casts = max(times * load.issue + step, own, times * load.transfer) + times * load.send
-        self.counts[engine] += step + (casts if load.cast else times * load.issue)
+        self.counts[engine] += step + (casts if load.joint else times * load.issue)
         clocks["bank", row], clocks["asked", row], clocks["engine", engine] = bank, start, ends
         clocks["even", row] = max(clocks["even", row], start) + times * load.even
+        if load.split:
+            there = self.send(name, load, max(there, clocks["staged", row]), room)
         clocks["there", n] = max(there, clocks["there", n])
+
+    def send(self, name: str, load: Read, staged: float, room: float) -> float:
+        """Send a batch that another mover has read; when it is everywhere."""
+        clocks, row, engine = self.clocks, self.rows[name], self.price.engines[f"send {name}"]
+        port, times = ("port", self.price.network(engine)), load.times
+        ready = max(clocks["engine", engine] + self.target.step_cycles, staged)
+        sent = (ready if load.stays else max(ready, room + load.way)) + times * load.send
+        clocks["staged", row] = staged
+        clocks["space", row] = sent if self.one.buffers == 1 else clocks["emptied", row]
+        clocks["emptied", row] = clocks["engine", engine] = sent
+        clocks[port] = max(clocks[port] + times * load.receive, sent)
+        self.counts[engine] += self.target.step_cycles + times * load.send
+        return clocks[port] + load.way
 
     def between(self, row: int, load: Read, start: float) -> float:
         asked = self.clocks["asked", row]
@@ -316,9 +346,9 @@ class Walk:
             part = min(max((last - clocks["asked", other]) / max(load.issue, 1.0), 0.0), 1.0)
             if part > 0:
                 free = max(free, clocks["even", other] - (1.0 - part) * load.even)
-            known = clocks["room", load.stream]
+            known = clocks["space", other] if load.split else clocks["room", load.stream]
             ahead = min(max((last - known) / max(load.issue, 1.0), 0.0), 1.0)
-            if other > row and ahead > 0 and not load.cast and not load.stays:
+            if other > row and ahead > 0 and not load.joint and not load.stays:
                 free = max(free, max(clocks["even", other], known) + ahead * load.even)
         for name in self.price.stores:
             other = self.rows[name]

@@ -32,6 +32,7 @@ class One:
     multicast: int
     resident: int
     buffers: int
+    beside: int
 
     @cached_property
     def grid(self) -> list[int]:
@@ -83,6 +84,23 @@ class One:
     def cast(self, load: Moved) -> bool:
         return any(self.group(load))
 
+    def members(self, load: Moved) -> int:
+        """Sites that a reader beside a bank reads for; 0 where the load has no such readers."""
+        target, memory, (w, h) = self.target, self.target.memory, self.rect
+        if not self.beside or not load.strip or not target.network.count or not target.engine_of("scatter"):
+            return 0
+        (axis,) = load.axes
+        members, rest = divmod(load.strip, self.factors[axis])
+        if rest or members < 2 or w != target.columns or w % members or self.along != (axis, axis):
+            return 0
+        readers = w // members * h
+        if not {*range(0, w, members)} <= {*memory.beside} or readers > memory.banks:
+            return 0
+        return members if readers == memory.banks or self.grid[axis] <= w * h else 0
+
+    def sends(self, load: Moved) -> bool:
+        return self.cast(load) or self.members(load) > 0
+
     def readers(self, load: Moved) -> int:
         return prod(1 if free else n for free, n in zip(self.group(load), self.rect, strict=True))
 
@@ -96,6 +114,7 @@ class One:
         return (
             want.buffers in (None, self.buffers)
             and want.multicast in (None, {x.stage for x in loads if self.cast(x)})
+            and want.scatter in (None, {x.stage for x in loads if self.members(x)})
             and want.resident in (None, {x.stage for x in loads if self.stays(x)})
         )
 
@@ -106,7 +125,7 @@ class One:
         for load in self.model.loads:
             if load.stage == stream.producer:
                 held = once * (self.fires(stream) if self.stays(load) else self.buffers)
-                return held * (2 if self.cast(load) else 1)
+                return held * (1 + (self.members(load) or int(self.cast(load))))
         return once * self.buffers
 
     def scratch(self) -> int:
@@ -119,7 +138,7 @@ class One:
 
     def fits(self) -> bool:
         model, target = self.model, self.target
-        casts = [x for x in model.loads if self.cast(x)]
+        casts = [x for x in model.loads if self.sends(x)]
         kinds = {s.name: s.kind for s in model.body.stages}
         loads = {x.stage: x for x in model.loads}
         descriptors = locks = 0
@@ -127,11 +146,15 @@ class One:
             ends = [kinds[s.producer], kinds[s.consumer]]
             moved = sum(k in ("load", "store") for k in ends)
             room = 1 if s.producer in loads and self.stays(loads[s.producer]) else self.buffers
-            again = 2 if s.producer in loads and self.cast(loads[s.producer]) else 0
+            again, members = 0, self.members(loads[s.producer]) if s.producer in loads else 0
+            if members:
+                again = 3 * (self.rect[0] // members) - 1
+            elif s.producer in loads and self.cast(loads[s.producer]):
+                again = 2
             descriptors += (moved + again) * room
             locks += 2 if moved or len({target.engine_of(k)[0] for k in ends}) > 1 else 0
             held = self.fires(s) if s.producer in loads and self.stays(loads[s.producer]) else self.buffers
-            if self.pages(s) * held > 2**target.counter_bits - 1:
+            if self.pages(s) * max(members, 1) * held > 2**target.counter_bits - 1:
                 return False
         for work in model.work:
             tiles = self.blocked(work.cells) * work.tiles
@@ -150,9 +173,10 @@ def divisors(n: int) -> list[int]:
 
 
 def placements(
-    grid: list[int], target: Target, rect: tuple[int, int] | None = None
+    model: Model, factors: tuple[int, ...], target: Target, rect: tuple[int, int] | None = None
 ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Of a rectangle that is held every placement, useful or not."""
+    grid = [n // f for n, f in zip(model.body.items.grid, factors, strict=False)]
     if rect in (None, (1, 1)):
         yield (-1, -1), (1, 1)
     sides = list(product(range(1, target.columns + 1), range(1, target.rows + 1)))
@@ -169,7 +193,11 @@ def placements(
             else:
                 alike = [s for s in sides if s[0] * s[1] == w * h]
                 squarest = min(alike, key=lambda s: (s[0] + s[1], s[1]))
-                fits = useful(ceil(grid[a] / h), w) and w * (h - 1) < grid[a] and squarest == (w, h)
+                fits = useful(ceil(grid[a] / h), w) and squarest == (w, h)
+                strips = [x.strip // factors[a] for x in model.loads if x.strip and x.axes == {a}]
+                fits = (fits or (w == target.columns and w * h in [target.memory.banks * s for s in strips])) and (
+                    w * (h - 1) < grid[a]
+                )
             if fits:
                 yield (a, b), (w, h)
 
@@ -180,14 +208,15 @@ def space(model: Model, target: Target, want: Knobs = ANY) -> Iterator[One]:
         held = dict(want.block)
         if any(held.get(c.name, f) != f for c, f in zip(model.coordinates, factors, strict=True)):
             continue
-        grid = [n // f for n, f in zip(model.body.items.grid, factors, strict=False)]
-        for along, rect in placements(grid, target, want.rect):
-            for flags in product((0, 1), (0, 1), (1, 2)):
+        for along, rect in placements(model, factors, target, want.rect):
+            for flags in product((0, 1), (0, 1), (1, 2), (0, 1)):
                 one = One(model, target, factors, along, rect, *flags)
                 # A flag that changes nothing makes no plan of its own.
                 if one.multicast and not any(one.cast(x) for x in model.loads):
                     continue
                 if one.resident and not any(one.stays(x) for x in model.loads):
+                    continue
+                if one.beside and not any(one.members(x) for x in model.loads):
                     continue
                 if one.fits() and one.has(want):
                     yield one
@@ -231,27 +260,46 @@ class Read:
         target, stream = one.target, one.model.streams[moved.stream]
         banks, unit = target.memory.banks, target.memory.align
         size, pages = ceil(moved.run_bytes / unit) * unit, one.pages(stream)
-        self.stream, self.stays, self.cast = moved.stream, one.stays(moved), one.cast(moved)
+        self.stream, self.stays, self.cast = moved.stream, one.stays(moved), one.sends(moved)
         self.fires = one.fires(stream)
         self.times = self.fires if self.stays else 1
         self.steps = 1 if self.stays else self.fires * one.turns
-        self.serve = bank_cycles(target, size)
+        members = one.members(moved)
+        self.apart, each = bool(one.beside), max(members, 1)
+        self.serve = bank_cycles(target, size, placed=members > 0)
         sites = min(one.readers(moved), one.items)
-        part = 1.0 if self.cast or self.stays else one.items / (sites * one.turns)
+        part = 1.0 if one.cast(moved) or self.stays else one.items / (sites * one.turns)
         ahead = max(sites * pages * min(one.buffers, self.fires), banks)
         loss = 0.5 * (banks - 1) / ahead * (1.0 - 1.0 / sites)
         access = moved.runs * self.serve
         self.even = fullest(one, moved, self.fires, sites) / self.fires * part * access * (1.0 + loss)
+        if members:
+            (axis,) = moved.axes
+            turns = ceil(one.grid[axis] / one.sites)
+            last = min(one.grid[axis] - (turns - 1) * one.sites, members)
+            full = ((turns - 1) * members + last) / (turns * members)
+            self.even = fullest(one, moved, self.fires, sites) / self.fires * access * full
         self.round = self.even
-        if one.buffers == 1 or self.cast:
+        if (one.buffers == 1 or one.cast(moved)) and not members:
             self.round = fullest(one, moved, self.times, 0) / self.times * access
-        self.issue = pages * moved.runs * target.network.issue
-        self.transfer = pages * moved.runs * transfer_cycles(target, size)
+        self.issue = pages * each * moved.runs * target.network.issue
+        self.transfer = pages * each * moved.runs * transfer_cycles(target, size)
         sent = sending_cycles(target, stream.page_bytes)
-        self.send = (pages - 1) * spreading_cycles(target, stream.page_bytes) + sent
+        self.send = (pages * each - 1) * spreading_cycles(target, stream.page_bytes) + sent
         self.receive = pages * sent
         x, y = one.group(moved)
-        self.way = message_cycles(target, (one.rect[0] - 1 if x else 0) + (one.rect[1] - 1 if y else 0))
+        hops = (one.rect[0] - 1 if x else 0) + (one.rect[1] - 1 if y else 0)
+        self.way = message_cycles(target, hops + each - 1)
+
+    @property
+    def joint(self) -> bool:
+        """Whether the mover that reads sends the pages on."""
+        return self.cast and not self.apart
+
+    @property
+    def split(self) -> bool:
+        """Whether another does."""
+        return self.cast and self.apart
 
 
 class Written:

@@ -45,16 +45,17 @@ class Timed:
         return self.priced / self.timed - 1.0
 
 
-def product(shape: Shape, stored: str) -> Drawn:
-    """Activations [m, k] by a table of weights in the format `stored`, bf16 or q8_0."""
+def product(shape: Shape, stored: str, activations: str = "") -> Drawn:
+    """Activations [m, k] by a table of weights in the format `stored`, bf16 or q8_0. `activations`: their format, else
+    f32 where weights are q8_0, and bf16."""
     m, k, n = shape
     make = Maker()
     x = make.table((m, k))
     blocks = stored == "q8_0"
     w = make.tensor((n, k) if blocks else (k, n), "float", "weight", "w")
     make.stored["w"] = stored
-    if not blocks:
-        make.stored["input0"] = stored
+    if activations or not blocks:
+        make.stored["input0"] = activations or stored
     term = fn("mul", read(x, var(0), var(2)), read(w, var(1), var(2)) if blocks else read(w, var(2), var(1)))
     piece = Piece((m, n), (k,), at(var(0), var(1)), Acc(0), (Reduction("sum", term),))
     make.result(make.put(make.made((m, n)), piece))
@@ -80,7 +81,7 @@ def first_plans(m: Measures, count: int) -> tuple[Measures, Price]:
     """Candidates with the `count` ranked first among them: none that is left out comes into the bands of these."""
     lowest = bound(parts_of(m))
     cycles = np.sort(price(m.take(np.argsort(lowest, kind="stable")[: 4 * count])).cycles)
-    near = m.take(lowest <= cycles[: count].max() + BAND * cycles[0])
+    near = m.take(lowest <= cycles[:count].max() + BAND * cycles[0])
     return near, price(near)
 
 

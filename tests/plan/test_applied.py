@@ -11,7 +11,7 @@ from graphs import Drawn, Maker, Piece, Reduction, at, drawn, fn, read, var
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from plan.templates import measures_of, pressed, sampled, sampled_illegal, template_of, under
-from running import SMALL, differences, lowered, outcome
+from running import BESIDE, SMALL, differences, lowered, outcome
 from support import REFERENCE, TF32
 
 from spatial.check.resources import check_resources
@@ -37,7 +37,7 @@ def template_or_skip(case: Drawn, target: Target) -> Body:
 
 
 @settings(max_examples=40, **QUIET)
-@given(STATEMENTS, st.sampled_from((REFERENCE, TF32, SMALL)), st.integers(0, 1000))
+@given(STATEMENTS, st.sampled_from((REFERENCE, TF32, SMALL, BESIDE)), st.integers(0, 1000))
 def test_a_plan_applied_takes_what_it_measured_and_computes_right(case: Drawn, target: Target, seed: int):
     assume(not lowered(case, target).missing)
     template = template_or_skip(case, target)
@@ -47,7 +47,7 @@ def test_a_plan_applied_takes_what_it_measured_and_computes_right(case: Drawn, t
         body = under(template, plan, target)
         assert validate(body, target) == []
         assert scratch_bytes(body, target) == measures.scratch[n]
-        casts = sum(int(measures.cast(load)[n]) for load in measures.model.loads)
+        casts = sum(int(measures.sends(load)[n]) for load in measures.model.loads)
         assert len(body.queues) == len(measures.model.streams) + casts
         for work in measures.model.work:
             tiles = accumulator_tiles(body.stage(work.stage), target)

@@ -28,7 +28,10 @@ from spatial.target import Target
 SHIPPED = Path(__file__).resolve().parents[2] / "targets"
 SHAPES = ((1, 64, 96), (1, 576, 192), (32, 192, 64), (7, 512, 128), (96, 128, 96))
 TARGETS = ("wormhole-n150", "blackhole-p150", "reference", "xdna2", "h100")
+BESIDE = ((1, 64, 1024), (1, 512, 1536), (32, 128, 1536), (7, 64, 2048), (1, 64, 5120))
+"""Shapes of tables dealt by width, of which some plan has readers beside the banks."""
 CASES = [(name, shape, stored) for name in TARGETS for shape in SHAPES for stored in ("bf16", "q8_0")]
+CASES += [("wormhole-n150", shape, "q8_0") for shape in BESIDE]
 
 
 def same(plan: Plan, one: One) -> bool:
@@ -42,6 +45,7 @@ def same(plan: Plan, one: One) -> bool:
         rect=one.rect,
         spread=spread,
         multicast=tuple(x.stage for x in model.loads if one.cast(x)),
+        scatter=tuple((x.stage, one.members(x)) for x in model.loads if one.members(x)),
         resident=tuple(x.stage for x in model.loads if one.stays(x)),
         depth=tuple((s.queue, one.buffers) for s in model.streams),
     )

@@ -31,7 +31,9 @@ def held(words: str) -> Knobs:
     return knobs_of(words.split())
 
 
-@pytest.mark.parametrize("words", [*WORDS, "i0=3 rect=4x2 multicast=none resident=none buffers=2 packing=apart"])
+@pytest.mark.parametrize(
+    "words", [*WORDS, "i0=3 rect=4x2 multicast=none scatter=none resident=none buffers=2 packing=apart"]
+)
 def test_words_are_read_as_they_are_written(words: str):
     assert held(str(held(words))) == held(words) != ANY
     assert [str(knob) for knob in held(words).each()] == str(held(words)).split()

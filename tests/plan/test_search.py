@@ -89,7 +89,7 @@ def test_the_choice_is_legal_and_no_legal_plan_is_cheaper(case: Drawn, target: T
 @given(STATEMENTS, TARGETS)
 def test_candidates_are_distinct_and_stay_on_the_chip(case: Drawn, target: Target):
     c = measures_of(template_or_skip(case, target), target).candidates
-    rows = np.column_stack((c.factors, c.along, c.rect, c.multicast, c.resident, c.buffers))
+    rows = np.column_stack((c.factors, c.along, c.rect, c.multicast, c.resident, c.buffers, c.beside))
     assert len(np.unique(rows, axis=0)) == c.count
     assert (c.rect[:, 0] <= target.columns).all() and (c.rect[:, 1] <= target.rows).all()
 

@@ -199,6 +199,7 @@ class BodyReader:
         rect = [(1, 1)]
         spread: list[tuple[int, str]] = []
         multicast: list[str] = []
+        scatter: list[tuple[str, int]] = []
         resident: list[str] = []
         depth: list[tuple[str, int]] = []
         engines: list[tuple[str, str]] = []
@@ -223,14 +224,26 @@ class BodyReader:
             "rect": lambda: rect.append(cursor.dims()),
             "spread": lambda: listed(spread, lambda: pair(cursor.integer, name)),
             "multicast": lambda: listed(multicast, name),
+            "scatter": lambda: listed(scatter, lambda: pair(name, cursor.integer)),
             "resident": lambda: listed(resident, name),
             "depth": lambda: listed(depth, lambda: pair(name, cursor.integer)),
             "engines": lambda: listed(engines, lambda: pair(name, name)),
             "cycles": lambda: cycles.append(float(cursor.number())),
             "traffic": lambda: traffic.append(cursor.integer()),
         })  # fmt: skip
-        lists = (tuple(spread), tuple(multicast), tuple(resident), tuple(depth), tuple(engines))
-        return Plan(tuple(block), rect[-1], *lists, label, cycles[-1], traffic[-1])
+        return Plan(
+            tuple(block),
+            rect[-1],
+            tuple(spread),
+            tuple(multicast),
+            tuple(scatter),
+            tuple(resident),
+            tuple(depth),
+            tuple(engines),
+            label,
+            cycles[-1],
+            traffic[-1],
+        )
 
     # ------------------------------------------------------------ stages
 

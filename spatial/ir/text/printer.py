@@ -232,6 +232,7 @@ def _plan(p: Plan) -> list[str]:
     lines += pairs("block", ((_name(a), b) for a, b in p.block))
     lines += pairs("spread", ((a, _name(b)) for a, b in p.spread))
     lines += [f"multicast {', '.join(map(_name, p.multicast))}"] if p.multicast else []
+    lines += pairs("scatter", ((_name(a), b) for a, b in p.scatter))
     lines += [f"resident {', '.join(map(_name, p.resident))}"] if p.resident else []
     lines += pairs("depth", ((_name(a), b) for a, b in p.depth))
     lines += pairs("engines", ((_name(a), _name(b)) for a, b in p.engines))

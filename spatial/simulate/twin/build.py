@@ -7,6 +7,7 @@ calls, as the banks are. Knows how a machine is put together and nothing of how 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from spatial.errors import Refused
 from spatial.ir.body import Body, Stage
@@ -19,10 +20,12 @@ from spatial.simulate.process import engines_of, turns_of
 from spatial.simulate.structure import check_structure
 from spatial.simulate.twin.figures import Figures, Site
 from spatial.simulate.twin.machine import Machine
-from spatial.simulate.twin.orders import Orders
+from spatial.simulate.twin.orders import Orders, steps_of
 from spatial.simulate.twin.parts import Group, Member, Pages, Part, Process, Queue, Server, Shared
 from spatial.simulate.twin.places import Moves, Runs, moves_of
 from spatial.target import Target
+
+Link = tuple[str, int, int]
 
 LONGEST = 4_000_000
 """Pages a site may move in a call that is timed."""
@@ -71,17 +74,37 @@ class _Builder:
         self.sections, self.target, self.figures = sections, sections.target, sections.figures
         self.banks = tuple(Server() for _ in range(sections.target.memory.banks))
         self.ports: dict[tuple[int, Site], Server] = {}
-        self.lines: dict[tuple[int, str, int], Server] = {}
+        self.lines: dict[tuple[int, Link], Server] = {}
 
     def machine(self, calls: tuple[Call, ...]) -> Machine:
         """The machine of `calls`."""
         processes: list[Process] = []
         queues: list[Queue] = []
+        self.lines = self._lines(calls)
         for number, call in enumerate(calls):
             queues += self._call(number, call, processes)
-        ports, lines = tuple(self.ports.values()), tuple(self.lines.values())
+        ports, lines = tuple(self.ports.values()), tuple(dict.fromkeys(self.lines.values()))
         shared = Shared(self.banks, ports, lines, self.figures.latency, self.figures.message)
         return Machine(processes, queues, shared, len(calls))
+
+    def _lines(self, calls: tuple[Call, ...]) -> dict[tuple[int, Link], Server]:
+        """The lines of the phase by their links: links that the same transfers keep are one line."""
+        networks = {e.name: max(e.network, 0) for e in self.target.engines}
+        keeps: dict[tuple[int, Link], list[int]] = {}
+        transfers = 0
+        for call in calls:
+            body = self.sections.program.bodies[call.body]
+            self.sections.orders(call.body)  # what can not be timed is told before anything else is asked of it
+            carries = {stage: networks[e.name] for e in engines_of(body) for stage, _ in steps_of(e.order)}
+            for stage in (s for s in body.stages if s.kind in SPREADING):
+                for site in sites_of(body, stage.on):
+                    members = members_of(stage, site)
+                    for some in (members,) if stage.kind == "multicast" else ((m,) for m in members):
+                        for link in _links(call.place, site, some):
+                            keeps.setdefault((carries[stage.name], link), []).append(transfers)
+                        transfers += 1
+        servers: dict[tuple[int, ...], Server] = {}
+        return {link: servers.setdefault(tuple(kept), Server()) for link, kept in keeps.items()}
 
     def _call(self, number: int, call: Call, processes: list[Process]) -> list[Queue]:
         """Add the processes of a call; its queues."""
@@ -90,9 +113,9 @@ class _Builder:
         binds = operand_binds(body, call)
         tensors = {o.name: self.sections.program.tensor(binds[o.name].tensor) for o in body.operands}
         pages = {
-            n: self._pages(moves_of(body, s, tensors[s.access.operand], binds[s.access.operand], self.figures))
+            n: self._pages(moves_of(body, s, tensors[a.operand], binds[a.operand], self.figures, call.place[0]))
             for n, s in enumerate(body.stages)
-            if s.access is not None
+            if (a := s.access) is not None
         }
         networks = {e.name: max(e.network, 0) for e in self.target.engines}
         queues = self._queues(body)
@@ -186,12 +209,21 @@ class _Builder:
         return Group(turns, send, self.figures.on_link(size), size)
 
     def _tree(self, network: int, place: Site, site: Site, members: tuple[Site, ...]) -> tuple[Server, ...]:
-        """The lines a transfer keeps: along the sender's row, then down the column of every member off that row."""
-        found: dict[tuple[str, int], None] = {}
-        if any(m[0] != site[0] for m in members):
-            found["row", site[1] + place[1]] = None
-        found |= {("column", m[0] + place[0]): None for m in members if m[1] != site[1]}
-        return tuple(self.lines.setdefault((network, *line), Server()) for line in found)
+        """The lines a transfer keeps."""
+        return tuple(dict.fromkeys(self.lines[network, link] for link in _links(place, site, members)))
 
     def _port(self, network: int, site: Site) -> Server:
         return self.ports.setdefault((network, site), Server())
+
+
+def _links(place: Site, site: Site, members: tuple[Site, ...]) -> Iterator[Link]:
+    """The links between neighbours that a transfer keeps: along the sender's row to the columns of all members, then
+    along the column of every member off that row. A link is that to the next site, by the first of the two."""
+    (x, y), (left, top) = site, place
+    columns = [m[0] for m in members] + [x]
+    for n in range(min(columns), max(columns)):
+        yield "row", n + left, y + top
+    for column in dict.fromkeys(columns):
+        rows = [m[1] for m in members if m[0] == column] + [y]
+        for n in range(min(rows), max(rows)):
+            yield "column", column + left, n + top

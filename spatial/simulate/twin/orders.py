@@ -64,7 +64,7 @@ class Orders:
         self.works = tuple(work_of(body, s, target) for s in body.stages)
         deepest = [max((p.depth for p in (*s.ins, *s.outs)), default=0) for s in body.stages]
         for engine in body.engines:
-            for name, depth in _steps(engine.order):
+            for name, depth in steps_of(engine.order):
                 if not -1 <= depth <= body.stages[self.stages[name]].depth:
                     raise Refused(f"an engine steps {name} at depth {depth}", "its nest has no such depth")
                 deepest[self.stages[name]] = max(deepest[self.stages[name]], depth)
@@ -106,20 +106,20 @@ class Orders:
                         pass
 
         run(engine.order)
-        for name, _ in _steps(engine.order):
+        for name, _ in steps_of(engine.order):
             if name in places and not places[name].ended:
                 what = f"the order of engine {engine.name} leaves stage {name} unfinished"
                 raise Refused(what, "", "balance its loops")
         return Order(engine.name, tuple(steps), tuple(blocks))
 
 
-def _steps(nodes: tuple[Loop | Step, ...]) -> Mapping[tuple[str, int], None]:
+def steps_of(nodes: tuple[Loop | Step, ...]) -> Mapping[tuple[str, int], None]:
     """The (stage, depth) pairs an order steps."""
     found: dict[tuple[str, int], None] = {}
     for node in nodes:
         match node:
             case Loop(_, inner):
-                found |= _steps(inner)
+                found |= steps_of(inner)
             case Step(name, depth):
                 found[name, depth] = None
     return found

@@ -5,13 +5,16 @@ format, the first stretch of every tensor to bank 0. So consecutive tiles of a d
 and a walk whose stride shares a factor with the number of banks camps on some of them. A slice that fills a round of
 all banks is dealt as a tensor of its own is, so that the layers of a stack lie alike.
 
+A plane that its layout has dealt by width is dealt along its rows of tiles alone, as many columns of tiles to a bank as
+the layout says, each row and each slice from bank 0 on.
+
 A page is moved in the contiguous runs its layout makes of it, a transaction each; padding inside a tile is moved with
 it. A table of run-time indices is taken to hold its own positions. Knows no time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -42,7 +45,8 @@ class Runs:
 class Moves:
     """The pages a stage moves: of each site the kinds of its pages in order, and of each kind its runs.
 
-    `placed`: every site draws on one bank alone, which no other does, and is taken to stand beside it.
+    `placed`: every site draws on one bank alone, which no other does, and stands in a column of sites beside banks: it
+    is taken to stand beside its own.
     """
 
     kinds: dict[Site, Array]
@@ -62,6 +66,14 @@ def stretch_of(tensor: Tensor, figures: Figures) -> int:
     """Bytes of a tensor that lie together in one bank."""
     layout = layout_of(tensor.layout, tensor.prec, tensor.shape, figures.target)
     return prod(figures.target.tile) * layout.planes[0][1].itemsize
+
+
+def _dealt(tensor: Tensor, plane: PlaneLayout, figures: Figures) -> tuple[int, int]:
+    """Bytes of a plane that lie together in one bank, and how far a slice is dealt from the one before."""
+    if plane.strip:
+        return plane.strip * prod(plane.tile) * plane.itemsize, 0
+    stretch = stretch_of(tensor, figures)
+    return stretch, _slice_stride(plane, stretch * figures.target.memory.banks)
 
 
 @dataclass(frozen=True)
@@ -94,8 +106,9 @@ def _slice_stride(plane: PlaneLayout, period: int) -> int:
     return 0 if plane.slice_bytes >= period else plane.slice_bytes
 
 
-def moves_of(body: Body, stage: Stage, tensor: Tensor, bind: Bind, figures: Figures) -> Moves:
-    """The pages of load or store `stage`, its operand bound to `tensor` by `bind`."""
+def moves_of(body: Body, stage: Stage, tensor: Tensor, bind: Bind, figures: Figures, left: int = 0) -> Moves:
+    """The pages of load or store `stage`, its operand bound to `tensor` by `bind`; `left`: the column of the chip that
+    the body's first column of sites is in."""
     access = stage.access
     if access is None:
         raise Refused(f"stage {stage.name} is a {stage.kind} without a place")
@@ -115,9 +128,8 @@ def moves_of(body: Body, stage: Stage, tensor: Tensor, bind: Bind, figures: Figu
         place[axis] = (place[axis] + index) % extent[axis]
     busy = np.ones((1, 1), np.bool_) if nest.idle is None else ~nest.idle
     live = busy.reshape(*busy.shape, *(1,) * (len(shape) - 2))
-    stretch, banks = stretch_of(tensor, figures), figures.target.memory.banks
-    period = stretch * banks
-    shapes = PageRuns(plane, body.queue(port.queue).page, period, _slice_stride(plane, period))
+    (stretch, slice_stride), banks = _dealt(tensor, plane, figures), figures.target.memory.banks
+    shapes = PageRuns(plane, body.queue(port.queue).page, stretch * banks, slice_stride)
     numbers: dict[int, int] = {}
     kinds: dict[Site, Array] = {}
     for n, site in enumerate(nest.sites):
@@ -128,7 +140,8 @@ def moves_of(body: Body, stage: Stage, tensor: Tensor, bind: Bind, figures: Figu
         kinds[site] = known[back.reshape(-1)]
     whole = figures.target.memory.align if stage.kind == "load" else figures.target.memory.granule
     runs = tuple(_by_bank(shapes.runs(key), stretch, banks, whole) for key in numbers)
-    return Moves(kinds, runs, stage.kind == "load" and _apart(kinds, runs))
+    beside = figures.target.memory.beside or range(left, left + body.rect[0])
+    return Moves(kinds, runs, stage.kind == "load" and _apart(kinds, runs, [x - left for x in beside]))
 
 
 def _of_site(values: Array, site: int, shape: tuple[int, ...]) -> Array:
@@ -173,11 +186,12 @@ def _by_bank(runs: list[tuple[int, int]], stretch: int, banks: int, whole: int) 
     return tuple(Runs(bank, tuple(sizes)) for bank, sizes in found)
 
 
-def _apart(kinds: Mapping[Site, Array], runs: tuple[tuple[Runs, ...], ...]) -> bool:
-    """Whether each site draws on one bank alone, and no two on the same."""
-    used = [{r.bank for kind in np.unique(mine) for r in runs[int(kind)]} for mine in kinds.values()]
-    drawn = [banks for banks in used if banks]
+def _apart(kinds: Mapping[Site, Array], runs: tuple[tuple[Runs, ...], ...], beside: Collection[int]) -> bool:
+    """Whether each site draws on one bank alone, and no two on the same, from columns `beside` banks."""
+    used = {site: {r.bank for kind in np.unique(mine) for r in runs[int(kind)]} for site, mine in kinds.items()}
+    drawn = {site: banks for site, banks in used.items() if banks}
     together: set[int] = set()
-    for banks in drawn:
+    for banks in drawn.values():
         together |= banks
-    return all(len(banks) == 1 for banks in drawn) and len(together) == len(drawn)
+    alone = all(len(banks) == 1 for banks in drawn.values()) and len(together) == len(drawn)
+    return alone and all(x in beside for x, _ in drawn)

@@ -2,7 +2,9 @@
 
 Pages are told apart by a number that holds all their runs hang on: where among the banks the page begins, where in its
 tile, and how much of it lies inside its binding. So the runs of millions of pages are found once for a handful of
-numbers. Padding inside a tile belongs to the runs of the pages at a tensor's edge. Knows no stage and no bank.
+numbers. Padding inside a tile belongs to the runs of the pages at a tensor's edge. Of a plane that is dealt to the
+banks by width, bytes are counted as they are dealt: along a row of tiles, every row from 0 on. Knows no stage and no
+bank.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ class PageRuns:
         row, col = first[0] + origin[1], first[1] + origin[2]
         at_row, at_col = row % th, col % tw
         within = at_col * th + at_row if p.tile_transposed else at_row * tw + at_col
-        element = (row // th * p.tiles_across + col // tw) * th * tw + within
+        element = (row // th * self._across + col // tw) * th * tw + within
         byte = (place[0] + origin[0]) * self.slice_stride + p.start + element * p.itemsize
         if self._flat:
             at_col = np.minimum(at_col, 1)
@@ -78,6 +80,11 @@ class PageRuns:
         return self.plane.tiles_across == 1 and self.plane.tile[0] == 1
 
     @property
+    def _across(self) -> int:
+        """Tiles that are dealt between one and that below it."""
+        return 0 if self.plane.strip else self.plane.tiles_across
+
+    @property
     def _columns(self) -> int:
         """Columns of a tile that are told apart: of a flat row only the first from the rest."""
         return 2 if self._flat else self.plane.tile[1]
@@ -85,7 +92,7 @@ class PageRuns:
     def _element(self, row: int, col: int) -> int:
         p, (th, tw) = self.plane, self.plane.tile
         within = col % tw * th + row % th if p.tile_transposed else row % th * tw + col % tw
-        return (row // th * p.tiles_across + col // tw) * th * tw + within
+        return (row // th * self._across + col // tw) * th * tw + within
 
     def _pieces(self, row: int, col: int, rows: int, cols: int) -> list[tuple[int, int]]:
         """(first element, elements) of the lines of each tile met, along what is contiguous in a tile."""
