@@ -31,9 +31,17 @@ def least(spots: Measures) -> Floats:
     total = np.zeros(spots.candidates.count)
     for work in spots.model.work:
         total = total + computed(spots, work.stage, computing_of(spots, work))
-    ways = [spots, readers(spots)] if any(load.strip for load in spots.model.loads) else [spots]
-    ways += [replace(w, candidates=replace(w.candidates, multicast=0 * w.candidates.multicast)) for w in ways]
-    return np.maximum(total, np.minimum.reduce([_moved(way) for way in ways])) + spots.target.section_cycles
+    moved, beside = _either(spots), readers(spots)
+    rows = np.nonzero(beside.beside)[0]
+    if len(rows):
+        moved[rows] = np.minimum(moved[rows], _either(beside.take(rows)))
+    return np.maximum(total, moved) + spots.target.section_cycles
+
+
+def _either(m: Measures) -> Floats:
+    """Cycles of moving, all multicast that can be, or nothing: the fewer."""
+    apart = replace(m, candidates=replace(m.candidates, multicast=0 * m.candidates.multicast))
+    return np.minimum(_moved(m), _moved(apart))
 
 
 def readers(spots: Measures) -> Measures:
