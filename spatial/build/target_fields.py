@@ -210,5 +210,8 @@ ALSO: dict[str, Read] = {
     "program_bytes": _BYTES,
     "middle_bytes": _BYTES,
     "middle_rate": _positive,
+    "fitted_overhead": _zero_or_more,
+    "fitted_unpack": _positive,
+    "fitted_unplaced": _positive,
 }
 """Published figures that may stand in a file, under `also`, beside those the record takes."""

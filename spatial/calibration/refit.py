@@ -30,16 +30,29 @@ NOTHING = 1e-3
 """The part of what a figure was below which what is left of it is nothing."""
 TELLS = 1e-3
 """A figure is told of where some price changes by this part of its own change at least."""
+PULL = 1e-5
+"""What the square of a figure's change, in parts of itself, weighs beside the squares of the residuals: so little that
+it decides only where these do not, and a figure that nothing tells of any more from some point on stays near it."""
 DONE = 1e-7
+
+
+def _unbounded(target: Target) -> float:
+    return float("inf")
+
+
+def _placed(target: Target) -> float:
+    """The rate of readers placed well: others read no faster."""
+    return target.memory.rate
 
 
 @dataclass(frozen=True)
 class Field:
-    """A figure that may be fitted: how it is read and put; `low`: what it is at least."""
+    """A figure that may be fitted: how it is read and put; `low`: what it is at least; `high`: at most."""
 
     get: Callable[[Target], float]
     put: Callable[[Target, float], Target]
     low: float = 0.0
+    high: Callable[[Target], float] = _unbounded
 
 
 def _own(name: str, low: float = 0.0) -> Field:
@@ -58,7 +71,7 @@ FIELDS: dict[str, Field] = {
     "timing.step_cycles": _own("step_cycles"),
     "matrix.overhead": _of("matrix", "overhead"),
     "memory.latency": _of("memory", "latency"),
-    "memory.unplaced": _of("memory", "unplaced", 1.0),
+    "memory.unplaced": replace(_of("memory", "unplaced", 1.0), high=_placed),
     "network.issue": _of("network", "issue"),
     "network.message": _of("network", "message"),
     "network.hop": _of("network", "hop"),
@@ -156,26 +169,30 @@ def _tells(rows: Sequence[Priced], target: Target, name: str) -> bool:
 
 
 def _minimum(rows: Sequence[Priced], target: Target, names: Sequence[str]) -> Floats:
-    """The values of figures at which the squares of the residuals are least, none below its own least."""
+    """The values of figures at which the squares of the residuals are least, none beyond its own bounds."""
     fields = [FIELDS[n] for n in names]
     scales = np.array([_scale(f.get(target)) for f in fields])
     low = np.array([f.low for f in fields]) / scales
+    high = np.array([f.high(target) for f in fields]) / scales
     at = np.array([f.get(target) for f in fields]) / scales
+    start = at
     if not names:
         return at
 
     def missed(x: Floats) -> Floats:
-        return _residuals(rows, _with(target, dict(zip(names, (x * scales).tolist(), strict=True))))
+        off = _residuals(rows, _with(target, dict(zip(names, (x * scales).tolist(), strict=True))))
+        return np.concatenate((off, np.sqrt(PULL) * (x - start)))
 
     now, damping = missed(at), 1e-2
     for _ in range(ROUNDS):
         columns = [missed(at + STEP * np.eye(len(at))[k]) - now for k in range(len(at))]
         slope = np.column_stack(columns) / STEP
-        # What is at its least and would be less stays there, or it would take the others along.
-        free = (at > low) | (slope.T @ now < 0)
+        # What is at a bound and would go beyond stays there, or it would take the others along.
+        down = slope.T @ now > 0
+        free = np.where(down, at > low, at < high)
         gained = 0.0
         while damping < 1e6:
-            there = np.maximum(at + free * _change(slope * free, now, damping), low)
+            there = np.clip(at + free * _change(slope * free, now, damping), low, high)
             then = missed(there)
             gained = float(now @ now - then @ then)
             if gained > 0:

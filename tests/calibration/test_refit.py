@@ -74,6 +74,14 @@ def test_a_rate_is_found_again_beside_a_cost(plans: list[Priced]):
     assert [f.new for f in found.figures] == pytest.approx([90.0, 3000.0], rel=0.02)
 
 
+def test_no_figure_goes_beyond_what_it_may_be(plans: list[Priced]):
+    fast = put(TARGET, memory__unplaced=2 * TARGET.memory.rate)
+    found = fit(measured(plans, fast), TARGET, ("memory.unplaced",))
+    assert found.figures[0].new == TARGET.memory.rate
+    quick = [replace(x, measurement=replace(x.measurement, amount=0.5 * x.cycles)) for x in plans]
+    assert min(f.new for f in fit(quick, TARGET, FIXED[:2]).figures) == 0.0
+
+
 def test_what_no_measurement_tells_of_stays(plans: list[Priced]):
     rows = measured(plans, put(TARGET, timing__section_cycles=4000.0))
     plain = [x for x in rows if x.plan.label == "streamed"]
