@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
+import numpy as np
+import numpy.typing as npt
+
 from spatial.errors import Problem
 from spatial.ir.body import Body, State, count
 from spatial.ir.typing import sites_of
@@ -31,21 +34,18 @@ def covered(body: Body, target: Target) -> Iterator[Problem]:
     if turns < prod(grid):
         yield problem("items", f"{turns} turns of all sites meet a grid of {prod(grid)}", mend="add turns or sites")
         return
-    seen: set[tuple[int, ...]] = set()
-    idle: set[tuple[int, int]] = set()
-    for point in product(range(w), range(h), *map(range, trips)):
-        values = {"sx": point[0], "sy": point[1], **{f"t{n}": t for n, t in enumerate(point[2:])}}
-        item = tuple(form.at(values) for form in body.items.coord)
-        if not all(0 <= i < n for i, n in zip(item, grid, strict=True)):
-            idle.add((point[0], point[1]))
-            continue
-        if item in seen:
-            yield problem("items", f"item {item} is met twice", "the map covers the grid exactly once")
-            return
-        seen.add(item)
-    if len(seen) < prod(grid):
-        missing = next(i for i in product(*map(range, grid)) if i not in seen)
-        yield problem("items", f"item {missing} is met by no site", "the map covers the grid exactly once")
+    inside, items = _met(body)
+    first = np.unique(items, return_index=True)[1]
+    if len(first) < len(items):
+        again = np.ones(len(items), dtype=np.bool_)
+        again[first] = False
+        item = _item(int(items[int(np.argmax(again))]), grid)
+        yield problem("items", f"item {item} is met twice", "the map covers the grid exactly once")
+        return
+    if len(items) < prod(grid):
+        missing = int(np.argmin(np.bincount(items, minlength=prod(grid))))
+        yield problem("items", f"item {_item(missing, grid)} is met by no site", "the map covers the grid exactly once")
+    idle = {(int(x), int(y)) for x, y in np.argwhere(~inside.all(axis=2))}
     for stage in body.stages:
         on = sites_of(stage, body)
         meets_idle = any(on.x <= x < on.x + on.w and on.y <= y < on.y + on.h for x, y in idle)
@@ -53,6 +53,35 @@ def covered(body: Body, target: Target) -> Iterator[Problem]:
             if state.depth < 0:
                 place = f"stage {stage.name} / state {state.name}"
                 yield problem(place, "a state of depth -1 on a site with idle turns", "an idle turn would update it")
+
+
+def _met(body: Body) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """[width, height, turns]: which turns of which sites meet an item; and the numbers of the items they meet, in the
+    order of sites and turns."""
+    extents = (*body.rect, *body.items.trips)
+    names = ("sx", "sy", *(f"t{n}" for n in range(len(body.items.trips))))
+    box = {name: (0, n - 1) for name, n in zip(names, extents, strict=True)}
+    inside = np.ones(extents, dtype=np.bool_)
+    number = np.zeros(extents, dtype=np.int64)
+    for form, n in zip(body.items.coord, body.items.grid, strict=True):
+        # Forms that a person wrote may go beyond what 64 bits hold.
+        low, high = form.bounds(box)
+        place = np.full(extents, form.const, dtype=np.int64 if -_WIDE < low <= high < _WIDE else np.object_)
+        for name, coef in form.terms:
+            axis = names.index(name)
+            steps = np.arange(extents[axis]).astype(place.dtype) * coef
+            place = place + steps.reshape([-1 if k == axis else 1 for k in range(len(extents))])
+        inside &= np.asarray((place >= 0) & (place < n), dtype=np.bool_)
+        number = number * n + np.where(inside, place, 0).astype(np.int64)
+    return inside.reshape(*body.rect, -1), number[inside]
+
+
+_WIDE = 1 << 60
+
+
+def _item(number: int, grid: tuple[int, ...]) -> tuple[int, ...]:
+    """The item with a number, counted with the last axis fastest."""
+    return tuple(int(n) for n in np.unravel_index(number, grid))
 
 
 def capacities(body: Body, target: Target) -> Iterator[Problem]:
