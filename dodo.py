@@ -1,6 +1,6 @@
 """The tasks of this repository; `doit list` names them, `doit` builds the llama deployment."""
 
-from spatial.build.quality import task_bench, task_golden, task_test, task_test_nightly
+from spatial.build.quality import task_bench, task_golden, task_sweep, task_test, task_test_nightly
 from spatial.build.tasks import (
     config,
     task_agree,
@@ -27,6 +27,7 @@ __all__ = [
     "task_link",
     "task_lower",
     "task_pack",
+    "task_sweep",
     "task_test",
     "task_test_nightly",
 ]

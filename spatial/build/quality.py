@@ -34,8 +34,13 @@ def task_test_nightly() -> dict[str, Any]:
 def task_bench() -> dict[str, Any]:
     """What lifting long programs, building and simulating the real model, and searching plans cost; prices against
     times: measured and printed."""
-    names = ("lifting_cost", "llama", "priced_and_timed", "plan_search")
+    names = ("lifting_cost", "llama", "priced_and_timed", "plan_search", "sweep_cost")
     return _tools(*(["tests/benchmarks/" + name + ".py"] for name in names))
+
+
+def task_sweep() -> dict[str, Any]:
+    """Plans of the published sweep, chosen anew and written to docs/sweep: some minutes on two cores."""
+    return _tools(["tests/plan/sweep/publish.py"])
 
 
 def task_golden() -> Iterator[dict[str, Any]]:
