@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatial.errors import Problem
+from spatial.ir.affine import Affine
 from spatial.ir.body import Body, State, count
 from spatial.ir.typing import sites_of
 from spatial.ir.validate.flow import receivers
@@ -60,20 +61,27 @@ def _met(body: Body) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
     order of sites and turns."""
     extents = (*body.rect, *body.items.trips)
     names = ("sx", "sy", *(f"t{n}" for n in range(len(body.items.trips))))
-    box = {name: (0, n - 1) for name, n in zip(names, extents, strict=True)}
     inside = np.ones(extents, dtype=np.bool_)
     number = np.zeros(extents, dtype=np.int64)
     for form, n in zip(body.items.coord, body.items.grid, strict=True):
-        # Forms that a person wrote may go beyond what 64 bits hold.
-        low, high = form.bounds(box)
-        place = np.full(extents, form.const, dtype=np.int64 if -_WIDE < low <= high < _WIDE else np.object_)
-        for name, coef in form.terms:
-            axis = names.index(name)
-            steps = np.arange(extents[axis]).astype(place.dtype) * coef
-            place = place + steps.reshape([-1 if k == axis else 1 for k in range(len(extents))])
-        inside &= np.asarray((place >= 0) & (place < n), dtype=np.bool_)
-        number = number * n + np.where(inside, place, 0).astype(np.int64)
+        place = _places(form, dict(zip(names, extents, strict=True)), n)
+        inside &= place >= 0
+        number = number * n + np.maximum(place, 0)
     return inside.reshape(*body.rect, -1), number[inside]
+
+
+def _places(form: Affine, extents: Mapping[str, int], most: int) -> npt.NDArray[np.int64]:
+    """What a form is at every point of a box, where it is below `most` and not below 0; else -1."""
+    shape = tuple(extents.values())
+    low, high = form.bounds({name: (0, n - 1) for name, n in extents.items()})
+    if low < -_WIDE or high > _WIDE:  # a person wrote it; 64 bits may not hold what is between
+        points = (form.at(dict(zip(extents, point, strict=True))) for point in product(*map(range, shape)))
+        return np.array([v if 0 <= v < most else -1 for v in points], dtype=np.int64).reshape(shape)
+    place = np.full(shape, form.const, dtype=np.int64)
+    for name, coef in form.terms:
+        steps = coef * np.arange(extents[name], dtype=np.int64)
+        place = place + steps.reshape([-1 if other == name else 1 for other in extents])
+    return np.where((place >= 0) & (place < most), place, -1)
 
 
 _WIDE = 1 << 60
