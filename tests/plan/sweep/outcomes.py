@@ -96,7 +96,8 @@ def _chosen(choice: Choice) -> str:
     plan = choice.plan
     along = "".join(f" i{axis}:{side}" for axis, side in plan.spread)
     blocks = "".join(f" {name}*{factor}" for name, factor in plan.block)
-    loads = _loads(" cast", plan.multicast) + _loads(" hold", plan.resident)
+    loads = _loads(" cast", plan.multicast)
+    loads += _loads(" deal", (f"{name}/{members}" for name, members in plan.scatter)) + _loads(" hold", plan.resident)
     words = f"{plan.rect[0]}x{plan.rect[1]}{along}{blocks}{loads}"
     return f"{words} x{_buffers(plan)} {plan.cycles:.4g} {choice.bound} {choice.ratio:.3g}"
 
