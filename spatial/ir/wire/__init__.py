@@ -22,7 +22,7 @@ from spatial.errors import Bug, Damaged, Problem
 from spatial.ir.wire.records import codec_of
 from spatial.ir.wire.scalars import Fault, decode_string, encode_string
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the records' shapes; bytes of another version are not read, but rebuilt."""
 
 MAGIC = b"spatial"
