@@ -3,7 +3,8 @@
 Which table feeds the rows and which the columns of the result, plain or transposed, is read off the accesses. A
 table stored Q8_0 is read as stored where the result has one row (int8 pages multiplied, each block's partial sum times
 its scales), else dequantised page by page on the way in. A guard becomes a select on the operand pages it depends
-on, never a zero weight alone: zero times infinity is not zero.
+on, for zero times infinity is not zero; what only some rows of a page leave out is left to zeros of the rows' side, so
+that the other table must be finite there (`docs/sections.md`).
 """
 
 from __future__ import annotations
