@@ -9,7 +9,7 @@ Knows nothing of time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -69,11 +69,28 @@ def locked(body: Body, stages: frozenset[int]) -> int:
 def registers(stage: Stage, target: Target) -> int:
     """Registers a stage takes: tiles of 32-bit lanes of its accumulators, at least one a cell; and live values."""
     lanes = prod(target.tile)
+    tiles = [-(-prod(s.shape) * max(precision(s.prec).bits, 32) // (32 * lanes)) for s in stage.states]
+    if stage.kind == "matmul":
+        return _at_once(stage, tiles, target.matrix.registers)
     values = [s.update for s in stage.states] + [p.value for p in stage.outs if p.value is not None]
     live = max((live_tiles(v) for v in values), default=0) if stage.kind == "generic" else 0
-    return live + sum(
-        prod(s.cells) * -(-prod(s.shape) * max(precision(s.prec).bits, 32) // (32 * lanes)) for s in stage.states
-    )
+    return live + sum(prod(s.cells) * n for s, n in zip(stage.states, tiles, strict=True))
+
+
+def _at_once(stage: Stage, tiles: Sequence[int], have: int) -> int:
+    """Registers of a product's accumulators, `tiles` a cell: of those that the outermost iteration works on whose fit
+    `have`. Of a form over loops that turn inside it, each combination may be another cell."""
+    need = 0
+    for depth in range(len(stage.loops) + 1):
+        turning = {f"l{n}": trips for n, trips in enumerate(stage.loops, 1) if n > depth}
+        need = 0
+        for state, each in zip(stage.states, tiles, strict=True):
+            chosen = {name for form in state.cell for name, _ in form.terms} & set(turning)
+            cells = prod(turning[name] for name in chosen) if depth > state.depth else prod(state.cells)
+            need += each * min(cells, prod(state.cells))
+        if need <= have:
+            break
+    return need
 
 
 def live_tiles(expr: Expr) -> int:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from math import prod
 
 from spatial.ir.affine import Affine
-from spatial.ir.body import Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Stage
-from spatial.numerics import precision
-from spatial.target import Target
+from spatial.ir.body import Cell, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Stage
 
 
 def map_leaves(value: Expr, leaf: Callable[[Page | Cell | Coord], Expr]) -> Expr:
@@ -115,32 +112,3 @@ def rename(symbols: Mapping[str, str]) -> Callable[[Affine], Affine]:
     """A rewriting of forms that renames coordinates."""
     forms = {old: Affine.sym(new) for old, new in symbols.items()}
     return lambda a: a.subst(forms)
-
-
-def needs(value: Expr) -> int:
-    """Values a best-order evaluation keeps live at most (Sethi and Ullman's number, for any arity).
-
-    Constants and accumulators take no register of their own, a page one once read, a result one.
-    """
-    match value:
-        case Const() | Cell():
-            return 0
-        case Op():
-            parts = sorted((n for n in map(needs, value.args) if n), reverse=True)
-            return max((n + k for k, n in enumerate(parts)), default=1)
-        case Convert() | Lanes():
-            return max(1, needs(value.arg))
-        case _:
-            return 1
-
-
-def accumulator_tiles(stage: Stage, target: Target) -> int:
-    """Registers the accumulators of a stage take, before blocking: tiles of 32-bit lanes, wider ones counted so."""
-    lanes = 32 * prod(target.tile)
-    sizes = [prod(s.shape) * max(8 * precision(s.prec).bytes, 32) for s in stage.states]
-    return sum(prod(s.cells) * -(-n // lanes) for s, n in zip(stage.states, sizes, strict=True))
-
-
-def live_tiles(stage: Stage) -> int:
-    """Registers the expressions of a Generic stage take beside its accumulators."""
-    return max((needs(e) for e in expressions(stage)), default=0) if stage.kind == "generic" else 0

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 
 from spatial.ir.body import DEEPEST, Body, Cell, Coord, Expr, Page, Queue, Stage
-from spatial.ir.rewrite import accumulator_tiles, expressions, levels, live_tiles, map_leaves
+from spatial.ir.registers import accumulator_tiles, live_tiles
+from spatial.ir.rewrite import expressions, levels, map_leaves
 from spatial.passes.due import due
 from spatial.target import Target
 

@@ -16,7 +16,7 @@ from math import prod
 
 from spatial.errors import Bug, DoesNotFit, Problem
 from spatial.ir.body import Body, Loop, Step, count
-from spatial.ir.rewrite import accumulator_tiles, live_tiles
+from spatial.ir.registers import held_tiles, live_tiles
 from spatial.numerics import precision
 from spatial.passes.due import due
 from spatial.passes.intervals import prove
@@ -100,7 +100,7 @@ def resources(body: Body, target: Target) -> Iterator[Problem]:
                 f"an artifact counts up to {MOST_STEPS - 1}",
                 "let the statement's loops have fewer iterations",
             )
-        need = accumulator_tiles(stage, target) + live_tiles(stage)
+        need = held_tiles(stage, target) + live_tiles(stage)
         have = target.matrix.registers if stage.kind == "matmul" else target.vector.registers
         if need > have:
             yield Problem(f"stage {stage.name} takes {need} registers, the datapath has {have}")

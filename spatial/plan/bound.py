@@ -130,7 +130,9 @@ def _turning(parts: Parts) -> Floats:
         there = step + _alone(parts, load) + np.where(load.cast, load.send + load.way, 0.0)
         for last, store in parts.stores.items() if works else ():
             packed = m.model.streams[store.moved.stream].page_bytes / m.target.pack
-            turns = m.turns * (there + packed + store.send) + worked
+            # Where sites come together its batch stands behind what all of them have stored.
+            behind = np.where(m.together, np.maximum(store.round - store.send, 0.0), 0.0)
+            turns = m.turns * (there + packed + store.send) + (m.turns - 1) * behind + worked
             both = (parts.engines[name] == parts.engines[last]) & ~load.stays & (last in hanging)
             longest = np.where(both, np.maximum(longest, turns), longest)
     return longest

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import reduce
 from itertools import permutations, product
 
 import numpy as np
@@ -33,13 +34,15 @@ VARIANTS: Ints = np.array(list(product((1, 0), (1, 0), (2, 1), (0, 1))), dtype=n
 class Candidates:
     """`factors`: [candidates, coordinates]; `spread`: [candidates, item axes] sites along each axis (w, h, w * h or 1);
 
-    `along`: [candidates, 2] axis along x and along y (-1: none; both equal: one axis over the rectangle); `rect`:
+    `inner`: [candidates, coordinates] the part of each factor that is blocked innermost (`innermost`); `along`:
+    [candidates, 2] axis along x and along y (-1: none; both equal: one axis over the rectangle); `rect`:
     [candidates, 2]; `multicast`, `resident`: 0 or 1; `buffers`: batches of pages a streamed queue holds; `beside`: 1
     where sites beside the banks read tables dealt by width for those after them; `spot`: the same number for the
     variants of one blocking at one place.
     """
 
     factors: Ints
+    inner: Ints
     spread: Ints
     along: Ints
     rect: Ints
@@ -133,12 +136,35 @@ def placements(
     )
 
 
+def innermost(model: Model, target: Target, combos: Ints) -> Ints:
+    """Of each blocking (a row of factors) the part of each factor that is blocked inside the loop, so that a product
+    works on no more sums at a time than there are registers: along the last item axis as much as fits, for what does
+    not differ along it is got out of scratch once, then along the one before."""
+    out = np.ones_like(combos)
+    products = [w for w in model.work if w.matrix and w.tiles]
+    looped = [combos[:, model.loop] if model.loop is not None and model.loop in w.cells else 1 for w in products]
+    rooms: list[Ints] = [
+        target.matrix.registers // w.tiles // (n * np.ones(len(combos), dtype=np.int64))
+        for w, n in zip(products, looped, strict=True)
+    ]
+    for k in reversed(range(len(model.body.items.grid))):
+        celled = [n for n, w in enumerate(products) if k in w.cells]
+        if celled:
+            room = reduce(np.minimum, [rooms[n] for n in celled])
+            for size in range(2, int(room.max(initial=1)) + 1):
+                out[:, k] = np.where((size <= room) & (combos[:, k] % size == 0), size, out[:, k])
+            for n in celled:
+                rooms[n] = rooms[n] // out[:, k]
+    return out
+
+
 def smallest(combos: Ints, axes: int) -> Candidates:
     """Of each blocking (a row of factors) the candidate that needs least: on one site, with one batch a queue, nothing
     multicast and nothing held."""
     n = len(combos)
     one, none = np.ones((n, 2), dtype=np.int64), np.zeros(n, dtype=np.int64)
-    return Candidates(combos, np.ones((n, axes), dtype=np.int64), -one, one, none, none, none + 1, none, np.arange(n))
+    alone = np.ones((n, axes), dtype=np.int64)
+    return Candidates(combos, np.ones_like(combos), alone, -one, one, none, none, none + 1, none, np.arange(n))
 
 
 def spots_of(
@@ -155,7 +181,8 @@ def spots_of(
         for side in range(2):
             spread[:, axis] *= np.where(along[:, side] == axis, rect[:, side], 1)
     once = np.ones(len(rows), dtype=np.int64)
-    return Candidates(combos[rows], spread, along, rect, once, once, once, 0 * once, np.arange(len(rows)))
+    inner = innermost(model, target, combos)[rows]
+    return Candidates(combos[rows], inner, spread, along, rect, once, once, once, 0 * once, np.arange(len(rows)))
 
 
 def variants_of(spots: Candidates) -> Candidates:

@@ -3,7 +3,8 @@
 An evaluation takes the longer of its operations and of getting its pages out of scratch, at `unpack` bytes a cycle.
 Every page is got for every evaluation that reads it, unless evaluations that follow each other read the same one: then
 once for all of them (assumed: nothing is kept in the unpacker for longer). Pages are packed at `pack` bytes a cycle,
-beside the evaluation of the next. An iteration that takes or makes pages costs a step. Knows no order and no clock.
+beside the evaluation of the next; accumulators that are too many for the registers go the same ways. An iteration that
+takes or makes pages costs a step. Knows no order and no clock.
 """
 
 from __future__ import annotations
@@ -70,15 +71,26 @@ def computing_of(m: Measures, work: Work) -> Computing:
     made: dict[int, tuple[Making, ...]] = {}
     for e in work.evaluated:
         if e.out is None:
-            update[e.depth] = update.get(e.depth, 0.0) + _updating(m, e)
+            update[e.depth] = update.get(e.depth, 0.0) + _updating(m, work, e)
         else:
             made[e.depth] = (*made.get(e.depth, ()), _making(m, e))
     return Computing({d: x * m.target.step_cycles for d, x in step.items()}, update, made)
 
 
-def _updating(m: Measures, e: Evaluated) -> Floats:
-    """Cycles of the updates of an accumulator that fall due at the end of an iteration."""
-    return _each(m, e, _repeats(m, e)) * e.times * m.blocked(e.coords)
+def _updating(m: Measures, work: Work, e: Evaluated) -> Floats:
+    """Cycles of the updates of an accumulator that fall due at the end of an iteration.
+
+    Where there are more cells than registers, those worked on are got out of scratch before and put back after, but
+    for the first and the last time: beside the evaluations if the registers are in halves."""
+    got, times = _got(m, e, _repeats(m, e)), e.times * m.blocked(e.coords)
+    if not e.cell or not (spills := m.spills(work)).any():
+        return np.maximum(got, e.cycles) * times.astype(np.float64)
+    visits = e.visits / (m.candidates.factors[:, m.model.loop] if e.looped and m.model.loop is not None else 1)
+    moved = np.where(spills, m.cells(work) * e.times * e.cell * (1.0 - 1.0 / visits), 0.0)
+    reload, spill = moved / m.target.unpack, moved / m.target.pack
+    if m.target.matrix.halves > 1:
+        return np.maximum(np.maximum(e.cycles * times, got * times + reload), spill)
+    return np.maximum(got, e.cycles) * times + reload + spill
 
 
 def _making(m: Measures, e: Evaluated) -> Making:
@@ -87,25 +99,26 @@ def _making(m: Measures, e: Evaluated) -> Making:
     stream, pages = m.model.streams[e.out], m.blocked(e.coords)
     shared = [np.where(m.blocked(m.model.streams[s].coords) > 1, 1, pages) for _, s in e.pages]
     repeats = [np.where(pages > 1, s, again) for s, again in zip(shared, e.again, strict=True)]
-    return Making(e.out, pages.astype(np.float64), _each(m, e, repeats), stream.page_bytes / m.target.pack)
+    evaluate = np.maximum(_got(m, e, repeats), e.cycles)
+    return Making(e.out, pages.astype(np.float64), evaluate, stream.page_bytes / m.target.pack)
 
 
-def _each(m: Measures, e: Evaluated, repeats: list[Ints]) -> Floats:
-    """Cycles of one evaluation whose pages are each read as often in a row as `repeats` says."""
+def _got(m: Measures, e: Evaluated, repeats: list[Ints]) -> Floats:
+    """Cycles in which the pages of one evaluation are got, each read as often in a row as `repeats` says."""
     got = np.zeros(m.candidates.count)
     for (size, _), times in zip(e.pages, repeats, strict=True):
         got = got + size / m.target.unpack / times
-    return np.maximum(got, e.cycles)
+    return got
 
 
 def _repeats(m: Measures, e: Evaluated) -> list[Ints]:
     """How many evaluations in a row read the same page: as many as the innermost blocked coordinate has, if the page
     does not differ along it."""
+    blocking = m.blocking(e.coords)
     out: list[Ints] = []
     for (_, stream), again in zip(e.pages, e.again, strict=True):
         times = np.full(m.candidates.count, again, dtype=np.int64)
-        for k in sorted(e.coords):
-            factor = m.candidates.factors[:, k]
+        for k, factor in blocking:
             times = np.where(factor > 1, 1 if k in m.model.streams[stream].coords else factor, times)
         out.append(times)
     return out

@@ -86,7 +86,7 @@ def _registers(m: Measures) -> Floats:
     need = np.zeros(m.candidates.count)
     for work in m.model.work:
         if work.matrix:
-            need = np.maximum(need, m.cells(work) * work.tiles)
+            need = np.maximum(need, np.where(m.spills(work), work.tiles, m.cells(work) * work.tiles))
     return need
 
 

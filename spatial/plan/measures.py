@@ -226,6 +226,19 @@ class Measures:
         """What blocking multiplies a stage's accumulators by."""
         return self.blocked(work.cells)
 
+    def spills(self, work: Work) -> Truth:
+        """Where the accumulators of a product are too many for the registers."""
+        return np.asarray(work.matrix & (self.cells(work) * work.tiles > self.target.matrix.registers))
+
+    def blocking(self, coords: Iterable[int]) -> list[tuple[int, Ints]]:
+        """(coordinate, factors) in the order in which they are blocked, those of `coords`: what is outside the blocked
+        loop, the loop, what is inside."""
+        factors, innermost, loop = self.candidates.factors, self.candidates.inner, self.model.loop
+        axes = sorted(k for k in coords if k != loop)
+        outer = [(k, factors[:, k] // innermost[:, k]) for k in axes]
+        middle = [(loop, factors[:, loop])] if loop is not None and loop in coords else []
+        return [*outer, *middle, *((k, innermost[:, k]) for k in axes)]
+
 
 def _product(columns: Ints) -> Ints:
     """The product of the columns, row by row."""

@@ -3,14 +3,15 @@ page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from spatial.errors import Bug
 from spatial.ir.affine import Affine
-from spatial.ir.body import Access, Body, Expr, OutPort, Page, Stage
+from spatial.ir.body import Access, Body, Expr, OutPort, Page, Stage, State
 from spatial.ir.layout import layout_of
-from spatial.ir.rewrite import accumulator_tiles, leaves, live_tiles
+from spatial.ir.registers import accumulator_tiles, live_tiles
+from spatial.ir.rewrite import leaves
 from spatial.numerics import Q8_BLOCK, precision
 from spatial.plan.block import blockable, depends
 from spatial.plan.figures import operation_cycles
@@ -73,7 +74,8 @@ class Evaluated:
 
     `coords`: the coordinates whose blocking multiplies the evaluations; `again`: where nothing is blocked, how many
     evaluations in a row read the same page. `out`: the stream its pages are pushed to; None of the update of an
-    accumulator.
+    accumulator. Of one that need not all be in registers `cell` is the bytes of a part, `visits` in how many iterations
+    it is worked on before blocking, `looped` whether the blocked loop makes those fewer.
     """
 
     depth: int
@@ -83,6 +85,9 @@ class Evaluated:
     coords: tuple[int, ...]
     again: tuple[int, ...]
     out: int | None
+    cell: int = 0
+    visits: int = 1
+    looped: bool = False
 
 
 @dataclass(frozen=True)
@@ -271,9 +276,15 @@ def _work(
         cycles = float(ceil(prod(body.queue(port.queue).page) / target.vector.results))
         return Evaluated(port.depth, cycles, ((size, numbers[queue]),), 1, pages, (1,), number)
 
-    updates = [
-        evaluated(s.update, s.at, None, (*coords, *(inner if s.at == stage.depth else ()))) for s in stage.states
-    ]
+    def updated(s: State) -> Evaluated:
+        found = evaluated(s.update, s.at, None, (*coords, *(inner if s.at == stage.depth else ())))
+        if stage.kind != "matmul":
+            return found
+        size, first = prod(s.shape) * precision(s.prec).bytes, max(s.depth, 0)
+        looped = any(names[k][0] == "l" and first < int(names[k][1:]) <= s.at for k in inner)
+        return replace(found, cell=size, visits=prod(stage.loops[first : s.at]), looped=looped)
+
+    updates = [updated(s) for s in stage.states]
     outs = [e for e in map(made, stage.outs) if e is not None]
     tiles = accumulator_tiles(stage, target)
     return Work(stage.name, (*updates, *outs), tiles, cells, live_tiles(stage), stage.kind == "matmul")

@@ -108,9 +108,8 @@ def _refusal(spots: Measures, want: Knobs) -> list[Problem]:
 def plan_of(m: Measures, cost: Price, row: int) -> Plan:
     """Candidate `row` as a plan."""
     c, model, engines = m.candidates, m.model, engines_of(m)
-    block = tuple(
-        (coord.name, int(c.factors[row, k])) for k, coord in enumerate(model.coordinates) if int(c.factors[row, k]) > 1
-    )
+    blocking = m.blocking(range(len(model.coordinates)))
+    block = tuple((model.coordinates[k].name, int(f[row])) for k, f in blocking if int(f[row]) > 1)
     w, h = int(c.rect[row, 0]), int(c.rect[row, 1])
     a, b = int(c.along[row, 0]), int(c.along[row, 1])
     spread = () if a < 0 else ((a, "xy"),) if a == b else ((a, "x"), (b, "y"))

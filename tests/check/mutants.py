@@ -34,6 +34,7 @@ TARGETS: dict[str, Target] = {
     "no f32 products": replace(REFERENCE, matrix=replace(MATRIX, floats=("bf16",))),
     "short sums": replace(REFERENCE, matrix=replace(MATRIX, int_accumulate="i16")),
     "no f16 pages": replace(REFERENCE, vector=replace(VECTOR, holds=("f32", "bf16", "i8", "i32"))),
+    "no matrix registers": replace(REFERENCE, matrix=replace(MATRIX, registers=0)),
     "no vector registers": replace(REFERENCE, vector=replace(VECTOR, registers=0)),
     "two vector registers": replace(REFERENCE, vector=replace(VECTOR, registers=2)),
     "short vectors": replace(REFERENCE, vector=replace(VECTOR, int="i16")),

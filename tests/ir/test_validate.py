@@ -94,7 +94,6 @@ BODY_FAULTS = [
     ("chunk", "convert(i32, coord(r : 8x1) < n)", "coord(r : 8x1) < n", "a value of kind bool for i32"),
     ("cells", "acc[l2] + matmul", "acc[0] + matmul", "another cell than the one it sets"),
     ("cells", "= acc[p0]", "= acc[2*p0]", "runs from 0 to 2; they are numbered 0 to 1"),
-    ("cells", "cells [2]", "cells [20]", "accumulators of 20 registers"),
     ("scatter", "push qw @1", "push qw @1 [2]", "pages pass at one depth"),
     # placed
     ("multicast", "at (2*t0 + sx)", "at (t0 + sx)", r"item \(1,\) is met twice"),
@@ -122,6 +121,16 @@ BODY_FAULTS = [
 def test_a_faulty_body_is_refused_by_its_rule(name: str, old: str, new: str, says: str):
     problems = validate_program(altered(name, old, new), REFERENCE)
     assert any(re.search(says, str(p)) for p in problems), problems
+
+
+def test_what_a_stage_works_on_at_once_fits_its_registers():
+    few = replace(REFERENCE, vector=replace(REFERENCE.vector, registers=1))
+    none = replace(REFERENCE, matrix=replace(REFERENCE.matrix, registers=0))
+    for name, stage, tiles, target in (("argmax", "first_greatest", 2, few), ("cells", "mm", 1, none)):
+        program = altered(name, f" {stage} ", f" {stage} ")
+        assert validate_program(program, REFERENCE) == []
+        problems = [str(p) for p in validate_program(program, target)]
+        assert any(stage in p and f"accumulators of {tiles} registers" in p for p in problems), problems
 
 
 def test_mixed_depths_may_run_a_stage_to_its_end():

@@ -167,7 +167,9 @@ class Priced:
                 if self.engines[name] == self.engines[stored] and stored in hanging:
                     packed = self.model.streams[store.stream].page_bytes / self.target.pack
                     there = step + alone + (load.send + load.way if load.cast else 0.0)
-                    longest = max(longest, self.one.turns * (there + packed + store.send) + computed)
+                    behind = max(store.round - store.send, 0.0) if self.one.together else 0.0
+                    turns = self.one.turns * (there + packed + store.send) + (self.one.turns - 1) * behind
+                    longest = max(longest, turns + computed)
         return longest
 
     def kept(self, queue: str) -> float:

@@ -58,6 +58,30 @@ class One:
     def blocked(self, coords: tuple[int, ...]) -> int:
         return prod(self.factors[k] for k in coords)
 
+    def spills(self, work: Work) -> bool:
+        return work.matrix and self.blocked(work.cells) * work.tiles > self.target.matrix.registers
+
+    @cached_property
+    def blocking(self) -> list[tuple[int, int]]:
+        """(coordinate, factor) in the order they are blocked: as many sums as registers hold stand innermost."""
+        loop, axes = self.model.loop, range(len(self.grid))
+        inner = [1] * len(self.grid)
+        products = [w for w in self.model.work if w.matrix]
+
+        def fit(w: Work) -> bool:
+            held = prod(inner[k] if k in axes else self.factors[k] for k in w.cells)
+            return held * w.tiles <= self.target.matrix.registers
+
+        for k in reversed(axes):
+            celled = [w for w in products if k in w.cells]
+            for size in divisors(self.factors[k]) if celled else ():
+                before, inner[k] = inner[k], size
+                if not all(fit(w) for w in celled):
+                    inner[k] = before
+        outer = [(k, self.factors[k] // inner[k]) for k in axes]
+        middle = [] if loop is None else [(loop, self.factors[loop])]
+        return [*outer, *middle, *((k, inner[k]) for k in axes)]
+
     def pages(self, stream: Stream) -> int:
         return self.blocked(stream.coords)
 
@@ -157,7 +181,7 @@ class One:
             if self.pages(s) * max(members, 1) * held > 2**target.counter_bits - 1:
                 return False
         for work in model.work:
-            tiles = self.blocked(work.cells) * work.tiles
+            tiles = work.tiles if self.spills(work) else self.blocked(work.cells) * work.tiles
             if tiles > target.matrix.registers if work.matrix else tiles + work.live > target.vector.registers:
                 return False
         return (
@@ -328,8 +352,8 @@ class Computed:
         for e in work.evaluated:
             if e.out is None:
                 pages_read = zip(e.pages, e.again, strict=True)
-                each = evaluation(one, e, [updates_alike(one, e, s, n) for (_, s), n in pages_read])
-                self.update[e.depth] = self.update.get(e.depth, 0.0) + each * e.times * one.blocked(e.coords)
+                alike = [updates_alike(one, e, s, n) for (_, s), n in pages_read]
+                self.update[e.depth] = self.update.get(e.depth, 0.0) + updating(one, work, e, alike)
             else:
                 pages = one.blocked(e.coords)
                 alike = [pages if one.blocked(streams[s].coords) == 1 else 1 for _, s in e.pages]
@@ -345,12 +369,28 @@ class Computed:
 
 def updates_alike(one: One, e: Evaluated, stream: int, again: int) -> int:
     """Updates in a row that read the same page: as many as the innermost blocked coordinate has it the same for."""
-    blocked = [k for k in sorted(e.coords) if one.factors[k] > 1]
+    blocked = [(k, f) for k, f in one.blocking if f > 1 and k in e.coords]
     if not blocked:
         return again
-    return 1 if blocked[-1] in one.model.streams[stream].coords else one.factors[blocked[-1]]
+    innermost, factor = blocked[-1]
+    return 1 if innermost in one.model.streams[stream].coords else factor
+
+
+def updating(one: One, work: Work, e: Evaluated, alike: list[int]) -> float:
+    """Cycles of the updates of one iteration, sums that do not fit the registers moved in between."""
+    times, target = e.times * one.blocked(e.coords), one.target
+    if not (e.cell and one.spills(work)):
+        return evaluation(one, e, alike) * times
+    visits = e.visits // one.factors[one.model.loop] if e.looped else e.visits
+    moved = one.blocked(work.cells) * e.times * e.cell * (visits - 1) / visits
+    if target.matrix.halves == 1:
+        return evaluation(one, e, alike) * times + moved / target.unpack + moved / target.pack
+    return max(e.cycles * times, getting(one, e, alike) * times + moved / target.unpack, moved / target.pack)
 
 
 def evaluation(one: One, e: Evaluated, alike: list[int]) -> float:
-    got = sum(size / one.target.unpack / n for (size, _), n in zip(e.pages, alike, strict=True))
-    return max(got, e.cycles)
+    return max(getting(one, e, alike), e.cycles)
+
+
+def getting(one: One, e: Evaluated, alike: list[int]) -> float:
+    return sum(size / one.target.unpack / n for (size, _), n in zip(e.pages, alike, strict=True))

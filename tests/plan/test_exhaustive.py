@@ -41,7 +41,7 @@ def same(plan: Plan, one: One) -> bool:
     spread = {-1: ()}.get(a, ((a, "xy"),) if a == b else ((a, "x"), (b, "y")))
     return plan == replace(
         plan,
-        block=tuple((c.name, f) for c, f in zip(model.coordinates, one.factors, strict=True) if f > 1),
+        block=tuple((model.coordinates[k].name, f) for k, f in one.blocking if f > 1),
         rect=one.rect,
         spread=spread,
         multicast=tuple(x.stage for x in model.loads if one.cast(x)),

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from spatial.errors import Problem
 from spatial.ir.affine import Affine
-from spatial.ir.body import Body, State, count
+from spatial.ir.body import Body, count
+from spatial.ir.registers import held_tiles
 from spatial.ir.typing import sites_of
 from spatial.ir.validate.flow import receivers
 from spatial.ir.validate.problems import problem
@@ -101,14 +102,8 @@ def capacities(body: Body, target: Target) -> Iterator[Problem]:
             yield problem(f"queue {q.name}", f"room for {q.cap} pages", why, f"a capacity of {held} at least")
 
 
-def _registers(state: State, target: Target) -> int:
-    """Registers that an accumulator takes, tiles of 32-bit lanes."""
-    bits = max(PRECISIONS[state.prec].bits, 32) * prod(state.shape)
-    return prod(state.cells) * -(-bits // (32 * prod(target.tile)))
-
-
 def fits(body: Body, target: Target) -> Iterator[Problem]:
-    """Queues and accumulators of each site fit its scratch; accumulators of a product, the registers."""
+    """Queues and accumulators of each site fit its scratch; those a stage works on at once, the registers."""
     use: dict[tuple[int, int], int] = {}
     number: dict[tuple[int, int], int] = {}
     sizes = {q.name: q.cap * target.slot(prod(q.page) * PRECISIONS[q.prec].bytes) for q in body.queues}
@@ -120,7 +115,7 @@ def fits(body: Body, target: Target) -> Iterator[Problem]:
         for site in receivers(stage, body):
             use[site] = use.get(site, 0) + sum(sizes[p.queue] for p in stage.outs)
             number[site] = number.get(site, 0) + len(stage.outs)
-        tiles = sum(_registers(s, target) for s in stage.states)
+        tiles = held_tiles(stage, target)
         most = target.matrix.registers if stage.kind == "matmul" else target.vector.registers
         if tiles > most:
             what = f"accumulators of {tiles} registers"

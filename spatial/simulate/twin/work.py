@@ -2,8 +2,9 @@
 
 Read off the stage's expressions and the target alone. An evaluation takes the longer of its operations and of getting
 its pages out of scratch; a page an evaluation shares with the one before (its choice does not turn with the innermost
-loop) is got once. An operation takes as long as its lanes, in steps of the vector datapath's width; a page product as
-long as whole steps of the matrix datapath's rows. Knows no queue and no time.
+loop) is got once. Accumulators of a product that do not all fit the registers move between these and scratch. An
+operation takes as long as its lanes, in steps of the vector datapath's width; a page product as long as whole steps of
+the matrix datapath's rows. Knows no queue and no time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, prod
 
-from spatial.ir.body import Body, Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Stage, count
+from spatial.ir.body import Body, Cell, Const, Convert, Coord, Expr, Lanes, Matmul, Op, Page, Stage, State, count
 from spatial.numerics import precision
 from spatial.target import Target
 
@@ -46,10 +47,14 @@ def work_of(body: Body, stage: Stage, target: Target) -> Work:
     """The work of a stage of the compute engine; none of one that moves pages."""
     updates = [0.0] * (stage.depth + 2)
     math = [0.0] * (stage.depth + 2)
+    resident = _resident(stage, target)
     for state in stage.states:
-        pure, longest = _evaluation(body, stage, state.update, state.at, 1, target)
-        updates[state.at + 1] += longest
-        math[state.at + 1] += pure
+        found = _evaluation(body, stage, state.update, state.at, 1, target)
+        math[state.at + 1] += found.math
+        if stage.kind == "matmul" and resident > state.depth:
+            updates[resident + 1] += _worked(stage, state, found, resident, target)
+        else:
+            updates[state.at + 1] += found.longest
     outs = tuple(_made(body, stage, n, target) for n in range(len(stage.outs)))
     return Work(tuple(updates), tuple(math), outs)
 
@@ -79,12 +84,61 @@ def _made(body: Body, stage: Stage, number: int, target: Target) -> Made:
         return Made(max(math, size / target.unpack), pack, math)
     if port.value is None:
         return Made(0.0, 0.0, 0.0)
-    math, longest = _evaluation(body, stage, port.value, port.depth, count(port.pages), target)
-    return Made(longest, pack, math)
+    found = _evaluation(body, stage, port.value, port.depth, count(port.pages), target)
+    return Made(found.longest, pack, found.math)
 
 
-def _evaluation(body: Body, stage: Stage, value: Expr, depth: int, pages: int, target: Target) -> tuple[float, float]:
-    """(cycles of the operations, cycles it takes) of one evaluation at `depth`, one of `pages` in a row."""
+def _resident(stage: Stage, target: Target) -> int:
+    """The outermost depth at which the accumulators that one iteration works on fit the registers of page products."""
+    lanes = prod(target.tile)
+    for depth in range(-1, stage.depth):
+        tiles = 0
+        for state in stage.states:
+            words = max(precision(state.prec).bits, 32) // 32
+            tiles += _worked_on(stage, state, depth) * ceil(prod(state.shape) * words / lanes)
+        if tiles <= target.matrix.registers:
+            return depth
+    return stage.depth
+
+
+def _worked_on(stage: Stage, state: State, depth: int) -> int:
+    """Cells of a state that one iteration at `depth` updates."""
+    symbols = {s for form in state.cell for s in form.symbols}
+    turns = [n for k, n in enumerate(stage.loops) if k >= max(depth, state.depth) and f"l{k + 1}" in symbols]
+    return min(prod(turns), prod(state.cells))
+
+
+def _worked(stage: Stage, state: State, update: Evaluation, depth: int, target: Target) -> float:
+    """Cycles of the updates in one iteration at `depth`, in registers; where that is not a cell's only one, the cells
+    come from scratch before and go back after, all but the first and the last time."""
+    symbols = {s for form in state.cell for s in form.symbols}
+    first = max(state.depth, 0)
+    meetings = prod(n for k, n in enumerate(stage.loops[first:depth], first) if f"l{k + 1}" not in symbols)
+    size = prod(state.shape) * precision(state.prec).bytes * (1 - 1 / meetings)
+    moved = _worked_on(stage, state, depth) * size
+    times = prod(stage.loops[depth : state.at])
+    if target.matrix.halves == 1:
+        return times * update.longest + moved / target.unpack + moved / target.pack
+    # One half of the registers is filled and emptied while the other is worked on.
+    return max(times * update.busy, times * update.unpacked + moved / target.unpack, moved / target.pack)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Cycles of an evaluation: of its operations, of these and what a product costs beside, of getting its pages."""
+
+    math: float
+    busy: float
+    unpacked: float
+
+    @property
+    def longest(self) -> float:
+        """Cycles it takes by itself."""
+        return max(self.busy, self.unpacked)
+
+
+def _evaluation(body: Body, stage: Stage, value: Expr, depth: int, pages: int, target: Target) -> Evaluation:
+    """One evaluation at `depth`, one of `pages` in a row."""
     overhead = sum(target.matrix.overhead for node in _nodes(value) if isinstance(node, Matmul))
     math = _math(body, stage, value, target)
     unpacked = 0.0
@@ -97,7 +151,7 @@ def _evaluation(body: Body, stage: Stage, value: Expr, depth: int, pages: int, t
         elif 0 < depth != port.depth and f"l{depth}" not in symbols:
             shared = stage.loops[depth - 1]
         unpacked += page_bytes(body, port.queue) / target.unpack / shared
-    return math, max(math + overhead, unpacked)
+    return Evaluation(math, math + overhead, unpacked)
 
 
 def _nodes(value: Expr) -> Iterator[Expr]:

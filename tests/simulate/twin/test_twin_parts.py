@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from running import LONE, SMALL
 from sections.cases import CASES, Case
-from simulate.bodies import add, at, load, matmul, mul, product
+from simulate.bodies import add, at, forms, load, matmul, mul, product
 from simulate.twin.pipes import PAPER, memory, planned, program_of
 from support import REFERENCE, TF32
 
@@ -138,6 +138,37 @@ def test_pages_are_unpacked_for_every_product_unless_the_next_one_has_the_same()
     once = computing("matmul", add(Cell(0), matmul()), depth=0)
     assert work_of(each, each.stages[0], target).update(1) == pytest.approx((128 + 4096) / 80)
     assert work_of(once, once.stages[0], target).update(1) == pytest.approx(max(20, 128 / 80 + 4096 / 80 / 4))
+
+
+def blocked() -> Body:
+    """A product of pages a [4, 3] and b [3, 2] into 4 x 2 tiles of sums, 9 times; rows outermost, columns innermost."""
+    product = Matmul(Page(0, forms("l2", "l3")), Page(1, forms("l3", "l4")), False)
+    update = add(Cell(0, forms("l2", "l4")), product)
+    state = State("s", (32, 32), "f32", 0, 0.0, 4, update, (4, 2), forms("l2", "l4"))
+    value = Cell(0, forms("p0", "p1"))
+    ins = InPort("a", 1, (4, 3)), InPort("b", 1, (3, 2))
+    stage = Stage("f", "matmul", (9, 4, 3, 2), ins, (OutPort("o", 0, (4, 2), value),), (state,))
+    queues = tuple(Queue(q, (32, 32), "f32", 12) for q in "abo")
+    return Body((), (1, 1), Items((1,), (1,), ()), queues, (stage,))
+
+
+@pytest.mark.parametrize(("unpack", "halves", "cycles"), [
+    (128.0, 2, 6 * 68),
+    (80.0, 2, 6 * 1.5 * 4096 / 80 + 2 * 4096 * 8 / 9 / 80),
+    (128.0, 1, 6 * 68 + 2 * 4096 * 8 / 9 * (1 / 128 + 1 / 256)),
+])  # fmt: skip
+def test_sums_that_are_more_than_the_registers_move_between_them_and_scratch(unpack: float, halves: int, cycles: float):
+    """Of 8 tiles of sums 4 fit: the 2 of a row are there for 6 products of 68 cycles, with a page of a for two of them;
+    8 times of 9 they come from scratch, and 8 times they go there."""
+    body, matrix = blocked(), replace(TF32.matrix, halves=halves)
+    work = work_of(body, body.stages[0], replace(TF32, unpack=unpack, matrix=matrix))
+    assert [work.update(depth) for depth in range(5)] == pytest.approx([0, 0, cycles, 0, 0])
+
+
+def test_sums_that_fit_the_registers_stay_there():
+    body = blocked()
+    target = replace(TF32, unpack=1e12, matrix=replace(TF32.matrix, registers=8))
+    assert work_of(body, body.stages[0], target).update(4) == 68
 
 
 def test_operations_cost_their_own_lanes():
