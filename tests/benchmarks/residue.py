@@ -37,13 +37,13 @@ from spatial.plan.measures import Measures
 from spatial.plan.model import model_of
 from spatial.plan.order import ranked
 from spatial.plan.search import plan_of, priced
-from spatial.plan.work import Parts, computed, parts_of, served
+from spatial.plan.work import Parts, computed, parts_of, served, trips
 from spatial.target import Target
 
 TARGETS = ("wormhole-n150", "blackhole-p150", "xdna2")
 FAMILIES: dict[str, tuple[Shape, ...]] = {
     "prefill": ((512, 4096, 4096), (512, 4096, 14336), (512, 14336, 4096), (2048, 4096, 4096), (2048, 4096, 14336)),
-    "decode": ((32, 4096, 14336),),
+    "decode": ((1, 4096, 14336), (1, 14336, 4096), (32, 4096, 14336), (32, 14336, 4096), (32, 8192, 28672)),
 }
 
 
@@ -82,12 +82,9 @@ def explained(shape: Shape, stored: str, target: Target) -> Explained:
     plan, m = plan_of(near, cost, row), near.take(np.array([row]))
     parts = parts_of(m)
     items, turns = int(m.items[0]), int(m.turns[0])
-    products, steps, works = (
-        _products(m),
-        _steps(parts),
-        sum(float(computed(m, w, d)[0]) for w, d in parts.works.items()),
-    )
-    once, moved, rate = _once(m), float(traffic(m)[0]), target.memory.unplaced
+    products, steps = _products(m), _steps(parts)
+    works = sum(float(computed(m, name, does)[0]) for name, does in parts.works.items())
+    once, moved = _moving(m)
     return Explained(
         plan,
         plan.cycles,
@@ -95,9 +92,9 @@ def explained(shape: Shape, stored: str, target: Target) -> Explained:
         products * items / target.sites,
         turns * target.sites / items,
         (works - steps) / (products * turns),
-        once / rate,
+        once,
         moved / once,
-        float(served(parts)[0]) * rate / moved,
+        float(served(parts)[0]) / moved,
         target.section_cycles + steps,
     )
 
@@ -106,17 +103,11 @@ def _products(m: Measures) -> float:
     """Cycles of the page products of an item."""
     total = 0.0
     for work in m.model.work:
+        stage = m.model.body.stage(work.stage)
         for e in work.evaluated if work.matrix else ():
-            each = e.times * float(m.blocked(e.coords)[0]) if e.out is None else 0.0
-            total += e.cycles * each * _rounds(m, work.stage, e.depth)
+            if e.out is None:
+                total += e.cycles * e.times * float((m.blocked(e.coords) * trips(m, stage, e.depth))[0])
     return total
-
-
-def _rounds(m: Measures, stage: str, depth: int) -> float:
-    """Iterations of a stage at `depth` in a turn."""
-    from spatial.plan.work import trips
-
-    return float(trips(m, m.model.body.stage(stage), depth)[0])
 
 
 def _steps(parts: Parts) -> float:
@@ -125,21 +116,27 @@ def _steps(parts: Parts) -> float:
     return sum(float(computed(parts.m, name, does)[0]) for name, does in bare.items())
 
 
-def _once(m: Measures) -> float:
-    """Bytes of every operand, each moved once."""
-    total = 0.0
+def _moving(m: Measures) -> tuple[float, float]:
+    """Cycles of the memory, its banks evenly used, for every operand once, and for all that the plan moves; each load
+    at the rate of its readers."""
+    memory, once, moves = m.target.memory, 0.0, 0.0
     for moved in (*m.model.loads, *m.model.stores):
+        load = moved in m.model.loads
+        rate = memory.rate if load and bool(m.scattered(moved)[0]) else memory.unplaced
         places = prod(m.model.body.items.grid[a] for a in moved.axes)
-        unit = m.target.memory.align
-        total += m.model.streams[moved.stream].fires * places * moved.runs * -(-moved.run_bytes // unit) * unit
-    return total
+        runs = moved.runs * -(-moved.run_bytes // memory.align) * memory.align
+        once += m.model.streams[moved.stream].fires * places * runs / rate
+        alone = replace(m.model, loads=(moved,) if load else (), stores=() if load else (moved,))
+        moves += float(traffic(Measures(alone, m.candidates, m.target))[0]) / rate
+    return once, moves
 
 
 def line(shape: Shape, stored: str, x: Explained) -> str:
     block = " ".join(f"{k}:{n}" for k, n in x.plan.block)
+    name = "x".join(map(str, shape))
     side = "compute" if x.sides[0] >= x.sides[1] else "memory"
     return (
-        f"  {'x'.join(map(str, shape)):>16} {stored:5} {x.timed:9.0f} timed {x.priced / x.timed - 1:+6.1%} price, {side} "
+        f"  {name:>16} {stored:5} {x.timed:9.0f} timed, price {x.priced / x.timed - 1:+.1%}, {side} "
         f"compute {x.computing:8.0f} x {x.parted:.2f} parted x {x.dequant:.2f} dequant, "
         f"memory {x.moving:8.0f} x {x.again:.2f} again x {x.banks:.2f} banks, fixed {x.fixed:7.0f}, "
         f"residue {x.residue:.3f}; {x.plan.rect[0]}x{x.plan.rect[1]} {block} "
