@@ -251,14 +251,25 @@ class _Walker:
         """When the banks turn to a batch: what other loads and stores have asked for before is served, or other
         sites' batches of this one."""
         free = self._others(load.row, start, issued) if self.waiting else start
-        return free + self._between(load, start) if self.drifting else free
+        return self._between(load, start, issued, free) if self.drifting else free
 
-    def _between(self, load: Reading, start: Floats) -> Floats:
-        """What a site with one batch at a time waits for the others of its load: they come at any time of its period,
-        so it meets them with the odds of their part of it, and in the middle of it; at first they come together."""
-        period = np.maximum(start - self.asked[load.row], 1.0)
-        met = np.where(self.asked[load.row] > 0, load.even / (2.0 * period), 1.0)
-        return np.minimum(met * load.even, np.maximum(load.even - load.round, 0.0))
+    def _between(self, load: Reading, start: Floats, issued: Floats, free: Floats) -> Floats:
+        """When the banks, free of other loads at `free`, turn to the batch of a site with one batch at a time. The
+        others come at any time of its period, so it meets them with the odds of their part of it, and in the middle of
+        it; at first they come together.
+
+        Where sites begin together, and each asks for the last page of a round later than the banks take to serve the
+        last load to all, that load stands behind what all sites have asked for before: all end the round together
+        again, and stay in step."""
+        row, lacks = load.row, np.maximum(load.even - load.round, 0.0)
+        period = np.maximum(start - self.asked[row], 1.0)
+        met = np.where(self.asked[row] > 0, load.even / (2.0 * period), 1.0)
+        drift = free + np.minimum(met * load.even, lacks)
+        if not row:
+            return drift
+        last = issued - self.asked[:row] >= load.even
+        behind = np.where(last, self.evened[:row], 0.0).max(axis=0)
+        return np.where(behind > start, np.maximum(drift, behind + lacks), drift)
 
     def _others(self, row: int, start: Floats, last: Floats) -> Floats:
         """When the banks have served what other loads and stores have asked for before the `last` access of a batch

@@ -296,7 +296,7 @@ class Walk:
         issued = start + times * load.issue
         self.counts[-1] += times * load.even
         bank = max(clocks["bank", row], start) + times * load.round
-        waits = self.others(row, start, issued) + self.between(row, load, start)
+        waits = self.between(row, load, start, issued)
         served = max(bank, waits + times * load.round, self.counts[-1], issued + load.serve)
         there, ends = served + self.target.memory.latency, issued
         if load.joint:
@@ -332,10 +332,14 @@ class Walk:
         self.counts[engine] += self.target.step_cycles + times * load.send
         return clocks[port] + load.way
 
-    def between(self, row: int, load: Read, start: float) -> float:
-        asked = self.clocks["asked", row]
+    def between(self, row: int, load: Read, start: float, issued: float) -> float:
+        asked, lacks, even = self.clocks["asked", row], max(load.even - load.round, 0.0), 0.0
         met = load.even / (2.0 * max(start - asked, 1.0)) if asked > 0 else 1.0
-        return min(met * load.even, max(load.even - load.round, 0.0))
+        drift = self.others(row, start, issued) + min(met * load.even, lacks)
+        for other in range(row):
+            if issued - self.clocks["asked", other] >= load.even:
+                even = max(even, self.clocks["even", other])
+        return max(drift, even + lacks) if even > start else drift
 
     def others(self, row: int, start: float, last: float) -> float:
         free, clocks = start, self.clocks

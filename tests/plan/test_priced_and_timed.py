@@ -36,6 +36,8 @@ APART = {
     "sites without an item": ("h100", (1, 4096, 4096), "bf16", (1, 8), (10, 7), 0, 2, 0.03),
     "two multicasts over slow links": ("xdna2", (128, 576, 576), "bf16", (1, 1, 6), (6, 4), 1, 1, 0.18),
     "multicasts by few readers": ("reference", (1, 4096, 4096), "bf16", (2, 2), (4, 4), 1, 1, 0.05),
+    "one batch at a time, in step": ("blackhole-p150", (32, 4096, 14336), "q8_0", (4, 4), (10, 6), 1, 1, 0.05),
+    "the same, more pages": ("blackhole-p150", (32, 4096, 4096), "q8_0", (1, 16), (8, 8), 1, 1, 0.1),
     "stores of every turn": ("reference", (1024, 576, 1536), "q8_0", (4, 4, 1), (6, 3), 1, 2, 0.05),
 }
 """Plans whose schedules do what few others do: target, product, factors, rectangle, multicast, buffers; how near
