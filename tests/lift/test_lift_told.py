@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lifting import Facts, Table, agree, floats, graph_of, ints, lifted
+from lifting import Facts, Table, agree, floats, graph_of, ints
 
 N = 6
 FACTS = Facts(
@@ -200,86 +200,6 @@ def test_no_quotient_is_asked_for_where_no_iteration_is(name: str) -> None:
     for seed in range(4):
         given = {"x": floats(seed, N), "z": floats(seed + 9, N), "q": ints(seed, -9, 9, N)}
         agree(QUOTIENTS[name], FACTS, given, graph=graph)
-
-
-KEPT = {
-    "in a sequence": """## Main
-Let s be 7.
-Let t be [].
-Repeat for i from 1 to n:
-    Push s to t.
-    Set s to s + x[i].
-Let y be t[1] / 2.
-""",
-    "in an item of a table": """## Main
-Let a be 7.
-Repeat for i from 1 to n:
-    Set s[i] to a.
-    Set a to x[i].
-Let y be s[1] / 2.
-""",
-    "in a number": """## Main
-Let a be 7.
-Let t be 0.
-Repeat for i from 1 to n:
-    Set t to a.
-    Set a to a + x[i].
-Let y be t / 2.
-""",
-    "in a row": """## Main
-Let a be 7.
-Let t be [].
-Repeat for i from 1 to n:
-    Push 2 copies of a to t.
-    Set a to a + x[i].
-Let y be t[1][2] / 2.
-""",
-    "by a loop within": """## Main
-Let a be 7.
-Let t be [].
-Repeat for i from 1 to n:
-    Repeat for j from 1 to n:
-        Push a to t.
-        Set a to a + x[j].
-Let y be t[1] / 2.
-""",
-}
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_an_int_that_a_loop_makes_a_float_is_kept_nowhere(name: str) -> None:
-    (missing,) = lifted(KEPT[name], FACTS).missing
-    assert "is an Int in the first iteration and a Float in the others, and" in missing.why
-    assert "keeps it" in missing.why
-    _evaluated(KEPT[name].replace("be 7.", "be 7.0."))
-
-
-def test_an_int_that_no_float_has_is_made_none() -> None:
-    program = """## Main
-Let a be 9007199254740993.
-Let y be 0.0.
-Repeat for i from 1 to n:
-    Set y to y + (a - 9007199254740992).
-    Set a to a + x[i].
-"""
-    (missing,) = lifted(program, FACTS).missing
-    assert "larger than what a Float has exactly" in missing.why
-    _evaluated(program.replace("9007199254740993", "7").replace("9007199254740992", "6"))
-
-
-@pytest.mark.parametrize("first", ["0", "7"])
-def test_an_int_that_a_loop_makes_a_float_is_kept_where_nothing_tells(first: str) -> None:
-    halved = "t[i] / 2" if first == "0" else "t[i] * 0.5"  # zero is no other as a Float
-    _evaluated(f"""## Main
-Let a be {first}.
-Let t be [].
-Repeat for i from 1 to n:
-    Push a to t.
-    Set a to a + x[i].
-Let y be [].
-Repeat for i from 1 to n:
-    Push {halved} to y.
-""")
 
 
 def _evaluated(program: str) -> None:

@@ -36,7 +36,12 @@ def tensor_nodes(tensor: Tensor) -> Iterator[Node]:
 
 def reads_below(roots: Iterable[Node | Tensor], symbols: frozenset[Symbol]) -> list[Get]:
     """Every read below the roots that depends on one of `symbols`, through tensors too, in a fixed order."""
-    found: list[Get] = []
+    return [at for at in within(roots, symbols) if isinstance(at, Get)]
+
+
+def within(roots: Iterable[Node | Tensor], symbols: frozenset[Symbol]) -> Iterator[Node | Tensor]:
+    """The roots and everything below them that depends on one of `symbols`, through tensors too, each once and in a
+    fixed order."""
     seen: set[int] = set()
     keep: list[object] = []
     pending: list[Node | Tensor] = list(roots)[::-1]
@@ -46,16 +51,15 @@ def reads_below(roots: Iterable[Node | Tensor], symbols: frozenset[Symbol]) -> l
             continue
         seen.add(id(at))
         keep.append(at)
+        yield at
         if isinstance(at, Node):
             if isinstance(at, Get):
-                found.append(at)
                 pending.append(at.tensor)
             pending += children(at)[::-1]
         else:
             pending += tensor_nodes(at)
             if isinstance(at, Made) and at.base is not None:
                 pending.append(at.base)
-    return found
 
 
 def below(node: Node) -> Iterator[Node]:

@@ -12,6 +12,9 @@ from functools import cached_property
 
 from spatial.logos import syntax
 
+EXACT = 1 << 53
+"""Ints up to this are Floats as they are."""
+
 Variable = tuple[str, bool]
 """A name, and whether it is Main's: a function that is called assigns it."""
 
@@ -48,7 +51,8 @@ class Changes:
 
     @cached_property
     def tells_kinds(self) -> bool:
-        """Whether something in the program is another of Ints than of Floats: a quotient, a power, what is shown."""
+        """Whether something in the program is another of Ints than of Floats: a quotient, a power, what is shown, what
+        is counted with Ints that Floats do not have."""
         for body in (self.program.main, *(f.body for f in self.program.functions)):
             for s in syntax.statements(body):
                 if isinstance(s, syntax.Show) or any(
@@ -230,6 +234,8 @@ def _by_kind(e: syntax.Expr) -> bool:
             return True
         case syntax.Call("pow"):
             return True
+        case syntax.IntLiteral(value=value):
+            return abs(value) > EXACT
         case _:
             return False
 
