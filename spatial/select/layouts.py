@@ -127,7 +127,7 @@ def _use(
     extents = piece.par + piece.red
     forms = [x.base for a in others for x in a]
     forms += [f for value in values_of(piece) for f in forms_of(value)]
-    pairs = frozenset(fusable(extents, len(piece.par), forms))
+    pairs = frozenset(fusable(piece, extents, forms))
     guards = [f for guard in piece.guards for f in (*forms_of(guard), *index_forms_of(guard))] if written else []
     upright = frozenset(n for n in range(len(extents)) if any(f.coef(f"v{n}") for f in guards))
     return Use(at, extents, len(piece.par), product, pairs, blocked, upright)

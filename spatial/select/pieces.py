@@ -6,7 +6,7 @@ heads lie side by side. Fusing them is what lets pages run across what the sourc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spatial.errors import Refused
@@ -83,13 +83,22 @@ def piece_reads(piece: Piece) -> list[Read]:
     return list(found)
 
 
-def fusable(extents: tuple[int, ...], par: int, forms: list[Affine]) -> list[tuple[int, int]]:
-    """Pairs (a, b) of variables, both reduced or both not, that stand in every form as `extent(b) * a + b`."""
+def fusable(piece: Piece, extents: Sequence[int], forms: Sequence[Affine]) -> list[tuple[int, int]]:
+    """Pairs (a, b) of variables of `extents`, both reduced or both not, that stand in every form as
+    `extent(b) * a + b`.
+
+    Where the order of iterations shows (in writes at run-time places, of which the last counts, and in the ties of an
+    arg-max), one variable takes them in the order of both only if a is the loop next around b.
+    """
     pairs: list[tuple[int, int]] = []
+    par = len(piece.par)
+    in_order = any(at.via is not None for at in piece.pos), any(acc.arg is not None for acc in piece.accs)
     live = [n for n in range(len(extents)) if extents[n] > 1]
+    around = dict(zip(live[1:], live, strict=False))
     for a in live:
         for b in live:
-            if a == b or (a < par) != (b < par):
+            red = b >= par
+            if a == b or (a >= par) != red or (in_order[red] and around.get(b) != a):
                 continue
             if all(f.coef(f"v{a}") == extents[b] * f.coef(f"v{b}") for f in forms):
                 pairs.append((a, b))
@@ -187,7 +196,7 @@ def place_piece(piece: Piece, out: Stored, stored: Mapping[int, Stored]) -> Plac
     forms = [f for places in (pos, *reads.values()) for f in index_forms(places)]
     forms += [_drop(f, gone) for value in values_of(piece) for f in forms_of(value)]
     while True:
-        pair = next(iter(fusable(tuple(extents), len(piece.par), forms)), None)
+        pair = next(iter(fusable(piece, extents, forms)), None)
         if pair is None:
             break
         a, b = pair

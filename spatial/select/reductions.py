@@ -223,8 +223,11 @@ def emit_arg(
     least = acc.op.startswith("argmin")
     off = identity(e, placed, acc, "min" if least else "max", kind)
     form = e.target.vector.float if kind == "float" else e.target.vector.int
-    if not isinstance(acc.arg, Var) or not ascends(placed, placed.form(acc.arg.value)):
+    if not isinstance(acc.arg, Var):
         raise Misfit("an arg-max of something other than a position", "its ties are decided by position")
+    if not ascends(placed, placed.form(acc.arg.value)):
+        why = "its ties are decided by position, and the loops do not count the position up"
+        raise Misfit("an arg-max over loops in another order", why, "write the loops so that the position grows")
     values, depth = terms(e, placed, acc, acc.value, off, kind, inside)
     ports = Ports(e, [InPort(values, depth)])
     arg = Speller(e, placed, ports, e.nest.row, e.nest.col).spell(acc.arg)

@@ -53,6 +53,25 @@ Repeat for i from 1 to n:
         compiled(source, REFERENCE)
 
 
+def test_ties_that_loops_meet_in_another_order_than_that_of_places_are_refused():
+    text = """# table q: Int [4] 0 .. 1
+## Main
+Let y be 0.
+Let best be 0 - 1.
+Repeat for a from 1 to 2:
+    Repeat for c from 1 to 2:
+        If q[2 * (c - 1) + a] > best:
+            Set best to q[2 * (c - 1) + a].
+            Set y to 2 * (c - 1) + a.
+"""
+    (source,) = sources("ties", text)
+    with pytest.raises(Refused, match="the loops do not count the position up"):
+        compiled(source, REFERENCE)
+    (ordered,) = sources("ordered", text.replace("2 * (c - 1) + a", "2 * (a - 1) + c"))
+    for seed in (1, 2, 3):
+        hold(compiled(ordered, REFERENCE), seed)
+
+
 EXTREMA = """# sizes n = 6
 # table q: Int [n] -9 .. 9
 # table p: Int [n] 2 .. 9

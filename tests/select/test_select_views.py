@@ -154,12 +154,34 @@ def test_items_that_come_back_to_a_row_stay_together_where_columns_are_ragged():
 
 
 def test_variables_that_always_go_together_are_one():
-    assert fusable((4, 8, 64), 3, [var(0, 8) + var(1), var(2)]) == [(0, 1)]
-    assert fusable((4, 8), 1, [var(0, 8) + var(1)]) == []
+    def pairs(par: Shape, red: Shape, *forms: Affine) -> list[tuple[int, int]]:
+        return fusable(Piece(par, red, at(var(0)), num(1.0)), par + red, forms)
+
+    assert pairs((4, 8, 64), (), var(0, 8) + var(1), var(2)) == [(0, 1)]
+    assert pairs((4,), (8,), var(0, 8) + var(1)) == []
+    assert pairs((8, 4), (), var(1, 8) + var(0)) == [(1, 0)]
     out = stored("f32", 32, 64)
     piece = Piece((4, 8, 64), (), at(var(0, 8) + var(1), var(2)), num(1.0))
     placed = place_piece(piece, out, {})
     assert placed.extents == (1, 32, 64) and placed.par_vars() == [1, 2]
+
+
+def test_variables_are_one_only_in_the_order_of_the_loops_where_that_shows():
+    def written(par: Shape, *forms: Affine) -> list[tuple[int, int]]:
+        return fusable(Piece(par, (), at(via(0)), num(1.0)), par, forms)
+
+    assert written((4, 8), var(0, 8) + var(1)) == [(0, 1)]
+    assert written((8, 4), var(1, 8) + var(0)) == []
+    assert written((4, 5, 8), var(0, 8) + var(2), var(1)) == []
+    assert written((4, 1, 8), var(0, 8) + var(2)) == [(0, 2)]
+
+    def best(op: str, *forms: Affine) -> list[tuple[int, int]]:
+        found = Reduction(op, num(1.0), arg=None if op == "max" else num(1.0))
+        return fusable(Piece((4, 8), (5, 3), at(var(1)), num(1.0), (found,)), (4, 8, 5, 3), forms)
+
+    assert best("max", var(0, 8) + var(1), var(3, 5) + var(2)) == [(0, 1), (3, 2)]
+    assert best("argmax_first", var(0, 8) + var(1), var(3, 5) + var(2)) == [(0, 1)]
+    assert best("argmax_first", var(1, 4) + var(0), var(2, 3) + var(3)) == [(1, 0), (2, 3)]
 
 
 # ---------------------------------------------------------------- agreement
