@@ -25,13 +25,14 @@ class _Effects:
 
     assigned: dict[Variable, None] = field(default_factory=dict[Variable, None])
     lengthened: dict[Variable, None] = field(default_factory=dict[Variable, None])
+    resized: dict[Variable, None] = field(default_factory=dict[Variable, None])
     read: dict[str, None] = field(default_factory=dict[str, None])
     """Names of Main's."""
 
     @property
     def count(self) -> int:
         """How many there are of all."""
-        return len(self.assigned) + len(self.lengthened) + len(self.read)
+        return len(self.assigned) + len(self.lengthened) + len(self.resized) + len(self.read)
 
 
 @dataclass(eq=False)
@@ -44,6 +45,9 @@ class Changes:
     )
     """By identity; the statement is kept, so that no other takes its place."""
     known_lengthened: dict[int, tuple[syntax.Stmt, list[Variable]]] = field(
+        default_factory=dict[int, tuple[syntax.Stmt, list[Variable]]]
+    )
+    known_resized: dict[int, tuple[syntax.Stmt, list[Variable]]] = field(
         default_factory=dict[int, tuple[syntax.Stmt, list[Variable]]]
     )
     functions: dict[str, _Effects] = field(default_factory=dict[str, _Effects])
@@ -70,6 +74,10 @@ class Changes:
     def lengthened(self, body: Iterable[syntax.Stmt]) -> list[Variable]:
         """The sequences that the body, or a function it calls, may lengthen or shorten."""
         return _of_all(body, self.known_lengthened, self._lengthened_by)
+
+    def resized(self, body: Iterable[syntax.Stmt]) -> list[Variable]:
+        """What the body, and the functions it calls, may leave with another length: all but what items are set of."""
+        return _of_all(body, self.known_resized, self._resized_by)
 
     def assigned_names(self, body: Iterable[syntax.Stmt]) -> list[str]:
         """The names of what the body may assign or change in place."""
@@ -113,6 +121,19 @@ class Changes:
             for call in _calls(e):
                 yield from self._assigned_by_call(call)
 
+    def _resized_by(self, s: syntax.Stmt) -> Iterator[Variable]:
+        match s:
+            case syntax.Set(name):
+                yield name, False
+            case syntax.Push(_, place) | syntax.Pop(place):
+                yield syntax.root_name(place) or "", False
+            case _:
+                pass
+        for e in syntax.expressions(s):
+            for call in _calls(e):
+                function, told = self._called(call)
+                yield from _beyond(function, call, told.resized, mutable=True)
+
     def _lengthened_by(self, s: syntax.Stmt) -> Iterator[Variable]:
         if isinstance(s, syntax.Push | syntax.Pop):
             yield syntax.root_name(s.place) or "", False
@@ -148,7 +169,11 @@ class Changes:
         """Adds what a function does, as far as is known what those that it calls do."""
         params = {p.name for p in function.params}
         for s, bound in _scoped(function.body):
-            for by, to in ((self._assigned_by, told.assigned), (self._lengthened_by, told.lengthened)):
+            for by, to in (
+                (self._assigned_by, told.assigned),
+                (self._lengthened_by, told.lengthened),
+                (self._resized_by, told.resized),
+            ):
                 to.update(((name, top or name not in params), None) for name, top in by(s) if top or name not in bound)
             for e in syntax.expressions(s):
                 names = [n.name for n in syntax.walk(e) if isinstance(n, syntax.Name)]

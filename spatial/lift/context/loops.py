@@ -1,15 +1,16 @@
-"""Loops: their record, what runs their bodies, and the variables of their bodies that count.
+"""Loops: their record, what runs their bodies, what these change, and the variables of theirs that count.
 
 The ground of `nests` and `blocks`, which execute bodies through a `Runner` and know nothing of who that is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
 from spatial.lift.algebra.values import Node, combine, int_constant, integer
+from spatial.lift.context.changes import Variable
 from spatial.lift.context.expressions import Evaluator
 from spatial.lift.context.machine import Machine
 from spatial.lift.context.state import Cell, Nothing, NotLifted, Scope, Seq, Text, Value
@@ -56,6 +57,71 @@ class Loop:
     body: Sequence[syntax.Stmt]
     span: Span
     parts: int = 0
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Names, as a body has them, and variables, whatever they are called there.
+
+    A sequence passed to be changed has the name of its parameter, the one it is passed by, and as many as it is passed
+    as: what changes it under one of them changes what all of them mean.
+    """
+
+    names: Set[str]
+    cells: Set[Cell]
+
+    def has(self, ex: Runner, name: str, scope: Scope) -> bool:
+        """Whether what a name means is among them."""
+        return name in self.names or (scope.find(name) or ex.m.globals.find(name)) in self.cells
+
+
+@dataclass(frozen=True)
+class Changing:
+    """What the iterations of a loop change, and of which sequences they change the length."""
+
+    values: Changed
+    lengths: Changed
+
+    def with_names(self, names: Set[str]) -> Changing:
+        """That, and what some names mean."""
+        values, lengths = self.values, self.lengths
+        return Changing(Changed(values.names | names, values.cells), Changed(lengths.names | names, lengths.cells))
+
+    def told_by(self, ex: Runner, e: syntax.Expr, scope: Scope, aside: Container[str] = ()) -> bool:
+        """Whether what an expression is depends on any of that, the names `aside` left out, or it changes something."""
+        if ex.m.changes.assigned_in(e):
+            return True
+        taken, measured = read_by(e)
+        return (
+            any(self.values.has(ex, name, scope) for name in taken if name not in aside)
+            or any(self.lengths.has(ex, name, scope) for name in measured)
+            or any(self.values.has(ex, name, ex.m.globals) for name in ex.m.changes.read_in(e))
+        )
+
+
+def read_by(e: syntax.Expr) -> tuple[list[str], list[str]]:
+    """The names in an expression, once each: those taken for what they are, and those of which it takes the length."""
+    taken: dict[str, None] = {}
+    measured: dict[str, None] = {}
+    pending = [e]
+    while pending:
+        match pending.pop():
+            case syntax.Length(syntax.Name(name)) | syntax.Call("length", (syntax.Name(name),)):
+                measured[name] = None
+            case syntax.Name(name):
+                taken[name] = None
+            case n:
+                pending.extend(reversed(syntax.children(n)))
+    return list(taken), list(measured)
+
+
+def changing(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: Iterable[str]) -> Changing:
+    """What the iterations of a loop over `own` change; `scope` is what stands around it."""
+
+    def those(variables: Sequence[Variable]) -> Changed:
+        return Changed({*(name for name, _ in variables), *own}, {*ex.m.cells(variables, scope, Span())})
+
+    return Changing(those(ex.m.changes.assigned(body)), those(ex.m.changes.resized(body)))
 
 
 def item_value(ex: Runner, loop: Loop, v: Node) -> Value:
@@ -132,6 +198,7 @@ def assigned_cells(loop: Loop, ex: Runner, scope: Scope) -> list[Cell]:
 def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str = "") -> dict[str, int]:
     """Counters the body of a loop over `own` moves by a constant, in one plain statement, with the constant."""
     found: dict[str, int] = {}
+    moved: Changing | None = None
     for s in body:
         if not isinstance(s, syntax.Set) or s.name in found:
             continue
@@ -142,7 +209,8 @@ def inductions(ex: Runner, body: Sequence[syntax.Stmt], scope: Scope, own: str =
             continue
         if any(isinstance(n, syntax.Index | syntax.Call) for n in syntax.walk(s.value)):
             continue
-        step = counter_step(ex, body, s.name, scope, own)
+        moved = moved or changing(ex, body, scope, {own})
+        step = counter_step(ex, body, s.name, scope, moved)
         if step:
             found[s.name] = step
     return found
@@ -187,24 +255,22 @@ def bound_names(body: Sequence[syntax.Stmt]) -> set[str]:
     return found
 
 
-def counter_step(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, own: str = "") -> int | None:
-    """By how much each iteration of a loop over `own` moves a counter: plain statements, the same on every branch."""
+def counter_step(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, moved: Changing) -> int | None:
+    """By how much each iteration of a loop, of which `moved` is told, moves a counter: plain statements, the same on
+    every branch."""
     bound = bound_names(body)
-    if name in bound:
-        return None
-    local = bound | set(ex.m.changes.assigned_names(body)) | {own}
-    return _moved(ex, body, name, scope, local)
+    return None if name in bound else _moved(ex, body, name, scope, moved.with_names(bound))
 
 
-def _moved(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, local: set[str]) -> int | None:
+def _moved(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, moved: Changing) -> int | None:
     total = 0
     for s in body:
         amount: int | None = 0
         match s:
             case syntax.Set(n, value) if n == name:
-                amount = _amount(ex, value, name, scope, local)
+                amount = _amount(ex, value, name, scope, moved)
             case syntax.If(branches, otherwise) if name not in ex.m.changes.assigned_in(*syntax.expressions(s)):
-                sides = {_moved(ex, side, name, scope, local) for side in (*(b for _, b in branches), otherwise)}
+                sides = {_moved(ex, side, name, scope, moved) for side in (*(b for _, b in branches), otherwise)}
                 amount = sides.pop() if len(sides) == 1 else None
             case _ if name in ex.m.changes.assigned_names((s,)):
                 amount = None
@@ -216,7 +282,7 @@ def _moved(ex: Runner, body: Sequence[syntax.Stmt], name: str, scope: Scope, loc
     return total
 
 
-def _amount(ex: Runner, value: syntax.Expr, name: str, scope: Scope, local: set[str]) -> int | None:
+def _amount(ex: Runner, value: syntax.Expr, name: str, scope: Scope, moved: Changing) -> int | None:
     match value:
         case syntax.Binary("+", syntax.Name(n), step) | syntax.Binary("+", step, syntax.Name(n)) if n == name:
             sign = 1
@@ -224,9 +290,7 @@ def _amount(ex: Runner, value: syntax.Expr, name: str, scope: Scope, local: set[
             sign = -1
         case _:
             return None
-    if any(isinstance(n, syntax.Name) and n.name in local for n in syntax.walk(step)):
-        return None
-    if ex.m.changes.assigned_in(step) or not local.isdisjoint(ex.m.changes.read_in(step)):
+    if moved.told_by(ex, step, scope):
         return None
     amount = ex.eval.number(step, scope)
     known = int_constant(amount)

@@ -13,7 +13,7 @@ from spatial.lift.algebra import arith
 from spatial.lift.algebra.bounds import at_least_zero
 from spatial.lift.algebra.rewrite import Substitution
 from spatial.lift.algebra.values import Node, Op, Sym, combine, int_constant, integer, linear, parts, plus, scale
-from spatial.lift.context.loops import Runner, counter_step
+from spatial.lift.context.loops import Changing, Runner, changing, counter_step, read_by
 from spatial.lift.context.state import Cell, Scope
 from spatial.logos import syntax
 
@@ -60,12 +60,13 @@ def trips(
     `own`: loop variables by name, in the first iteration; each grows by one.
     """
     found: Node | None = None
+    moved = changing(ex, body, scope, own)
     for condition in conditions:
         comparisons = _comparisons(condition, True)
         if comparisons is None:
             return None
         for c in comparisons:
-            count = _fails_after(ex, c, body, scope, own)
+            count = _fails_after(ex, c, body, scope, own, moved)
             if count is None:
                 return None
             found = count if found is None else arith.extreme("min", found, count)
@@ -89,24 +90,28 @@ def _comparisons(e: syntax.Expr, holds: bool) -> list[syntax.Binary] | None:
 
 
 def _fails_after(
-    ex: Runner, c: syntax.Binary, body: Sequence[syntax.Stmt], scope: Scope, own: Mapping[str, Node]
+    ex: Runner,
+    c: syntax.Binary,
+    body: Sequence[syntax.Stmt],
+    scope: Scope,
+    own: Mapping[str, Node],
+    moved: Changing,
 ) -> Node | None:
     """After how many iterations a comparison first fails."""
     v = Sym("v")
     inner = Scope(outer=scope)
-    assigned = ex.m.changes.assigned_names(body)
-    for name in dict.fromkeys(n.name for n in syntax.walk(c) if isinstance(n, syntax.Name)):
+    for name in read_by(c)[0]:
         if name in own:
             inner.names[name] = Cell(name, combine(own[name], v))
-        elif name in assigned:
+        elif name in moved.values.names:
             cell = scope.find(name) or ex.m.globals.find(name)
-            step = counter_step(ex, body, name, scope, next(iter(own), ""))
+            step = counter_step(ex, body, name, scope, moved)
             if step is None or cell is None or not isinstance(cell.value, Node) or cell.value.kind != "int":
                 return None
             inner.names[name] = Cell(name, combine(cell.value, v, step))
     if not inner.names or any(_reads(n, inner) for n in syntax.walk(c)):
         return None
-    if ex.m.changes.assigned_in(c) or not ex.m.changes.read_in(c).isdisjoint((*assigned, *own)):
+    if moved.told_by(ex, c, scope, inner.names):
         return None
     left, right = ex.eval.index(c.left, inner), ex.eval.index(c.right, inner)
     gap = combine(right, left, -1)
