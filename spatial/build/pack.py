@@ -124,9 +124,9 @@ def _pack_q8(values: Array, shape: Shape, placed: Layout, raw: Bytes) -> None:
 
 
 def _whole(values: Array, prec: str) -> Array:
-    """Integer `values` in the format `prec`. Raises Refused where one does not fit."""
+    """Integer `values`, of machine words or of Python, in the format `prec`. Raises Refused where one does not fit."""
     low, high = int_range(prec)
-    if values.dtype.kind not in "iub":
+    if values.dtype.kind not in "iubO":
         raise Bug(f"values of type {values.dtype} for integers {prec}")
     if values.size and not low <= int(values.min()) <= int(values.max()) <= high:
         raise Refused(f"an integer from {values.min()} to {values.max()} does not fit {prec}")

@@ -42,8 +42,8 @@ def ranges_of(graph: Graph) -> dict[int, Range]:
 
 
 def with_ranges(graph: Graph) -> Graph:
-    """`graph` with the proved range of every integer tensor filled in (declared ranges stay)."""
-    found = ranges_of(graph)
+    """`graph` with the proved range of every integer tensor filled in (declared ranges stay), if 64 bits hold it."""
+    found = {n: known for n, known in ranges_of(graph).items() if known[0] >= -(2**63) and known[1] < 2**63}
     return replace(
         graph,
         tensors=tuple(

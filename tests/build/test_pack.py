@@ -83,6 +83,13 @@ def test_floats_are_rounded_once() -> None:
 def test_an_integer_that_does_not_fit_is_refused() -> None:
     with pytest.raises(Refused, match="does not fit i8"):
         pack_bytes(np.array([128]), (1, 1, 1), "i8", "flat", REFERENCE)
+    with pytest.raises(Refused, match="to 36893488147419103232 does not fit i64"):
+        pack_bytes(np.array([1, 2**65], object), (1, 1, 2), "i64", "flat", REFERENCE)
+
+
+def test_integers_of_any_length_are_packed_where_they_fit() -> None:
+    raw = pack_bytes(np.array([-(2**63), 2**63 - 1], object), (1, 1, 2), "i64", "flat", REFERENCE)
+    assert unpack_bytes(raw, (1, 1, 2), "i64", "flat", REFERENCE).tolist() == [[[-(2**63), 2**63 - 1]]]
 
 
 def test_values_of_another_number_than_the_shape_are_a_bug() -> None:

@@ -137,3 +137,14 @@ def test_integers_beyond_64_bits_stay_exact_on_the_way_to_a_float() -> None:
     assert fill_values(piece, (5,)).tolist() == [float(n * far) for n in range(5)]
     rest = Fn("rem", (Var(Affine.of(5, {"v0": 4 * far})), Num(1000, "int")), "int")
     assert fill_values(Piece((3,), (), at(var(0)), rest), (3,)).tolist() == [(n * 4 * far + 5) % 1000 for n in range(3)]
+
+
+@pytest.mark.parametrize("sign", (1, -1))
+def test_integers_beyond_the_floats_are_infinite_as_floats(sign: int) -> None:
+    far = sign * 10**307
+    least = Fn("min", (Fn("float", (Var(Affine.of(0, {"v0": far})),), "float"), Num(2.0, "float")), "float")
+    source = f"## Main\nLet y be min(n * {sign} * 10 ** 307, 2.0).\n"
+    want = [interpret(parse(source), {"n": n}).variables["y"] for n in range(40)]
+    assert fill_values(Piece((40,), (), at(var(0)), least), (40,)).tolist() == want
+    single = Piece((), (), (), Fn("float", (Num(far * 100, "int"),), "float"))
+    assert fill_values(single, ()).item() == math.copysign(math.inf, far)

@@ -6,8 +6,6 @@ Expects: input `constant`, the graph tensor whose fill is its formula; how it is
 
 from __future__ import annotations
 
-import numpy as np
-
 from spatial.build.pack import pack_bytes
 from spatial.build.steps.given import Given
 from spatial.errors import Bug
@@ -22,8 +20,6 @@ def run(given: Given) -> dict[str, bytes]:
     if tensor.fill is None:
         raise Bug("a constant without a formula")
     values = fill_values(tensor.fill, tensor.dims)
-    if tensor.kind == "int":
-        values = values.astype(np.int64)
     slices, rows, cols = given.params["shape"]
     pages = pack_bytes(
         values, (slices, rows, cols), given.params["prec"], given.params["layout"], given.aside["target"]

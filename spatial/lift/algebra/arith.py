@@ -48,7 +48,7 @@ class Undefined(Exception):
 
 
 def to_float(a: Node) -> Node:
-    """An Int as arithmetic with a Float sees it."""
+    """An Int as functions of Floats see it: the nearest, infinite beyond the largest."""
     if a.kind == "float":
         return a
     if a.kind == "mixed":
@@ -61,7 +61,18 @@ def to_float(a: Node) -> Node:
     if a.kind != "int":
         raise Undefined("a truth value is not a number", "choose a number with If: 1 or 0")
     n = int_constant(a)
-    return real(float(n)) if n is not None else raw_op("float", (a,), "float")
+    return real(exact.nearest(n)) if n is not None else raw_op("float", (a,), "float")
+
+
+def _beside_float(a: Node) -> Node:
+    """An Int as `+`, `-` and `*` with a Float see it: they stop on one that no Float is near."""
+    n, x = int_constant(a), to_float(a)
+    if n is not None and isinstance(x, Const) and math.isinf(float(x.value)):
+        raise Undefined(
+            f"an Int of {n.bit_length()} bits stands beside a Float, of which the largest is about 1.8e308",
+            "compute with Floats: start from 1.0",
+        )
+    return x
 
 
 def _numbers(a: Node, b: Node) -> bool:
@@ -71,9 +82,10 @@ def _numbers(a: Node, b: Node) -> bool:
     return a.kind == b.kind == "int"
 
 
-def _floats(fn: str, a: Node, b: Node, fold: Callable[[float, float], float] | None) -> Node:
-    x, y = to_float(a), to_float(b)
-    if fold is not None and isinstance(x, Const) and isinstance(y, Const):
+def _floats(fn: str, a: Node, b: Node, fold: Callable[[float, float], float]) -> Node:
+    see = to_float if fn == "div" else _beside_float
+    x, y = see(a), see(b)
+    if isinstance(x, Const) and isinstance(y, Const):
         return real(fold(float(x.value), float(y.value)))
     return raw_op(fn, (x, y), "float")
 

@@ -61,6 +61,14 @@ def _nearest(mantissa: int, exponent: int) -> float:
         return math.inf
 
 
+def nearest(n: int) -> float:
+    """The double nearest to an integer, infinite beyond the largest."""
+    try:
+        return float(n)
+    except OverflowError:
+        return math.inf if n > 0 else -math.inf
+
+
 @lru_cache(maxsize=1 << 16)
 def apply(fn: str, x: float) -> float:
     """`fn(x)` for sqrt, abs, neg, exp, log, sin, cos, tanh, erf; NaN where it has no value, infinities as in C."""

@@ -65,7 +65,7 @@ def _apply(fn: str, args: list[Array], kind: str) -> Array:
     if fn == "pow":
         return _pairs(exact.power, args[0], args[1])
     if fn == "float":
-        return args[0].astype(np.float64)
+        return np.asarray(_nearest(args[0]), dtype=np.float64)
     if fn == "select":
         return np.where(args[0].astype(np.bool_), args[1], args[2])
     if fn in ("floor", "ceil", "round"):
@@ -124,6 +124,9 @@ _INTEGER: dict[str, Callable[..., Any]] = {
     "min": np.minimum,
     "max": np.maximum,
 }
+
+
+_nearest: Callable[[Array], Any] = np.frompyfunc(exact.nearest, 1, 1)
 
 
 def _each(function: Callable[[float], float], args: Array) -> Array:

@@ -54,6 +54,9 @@ from spatial.lift.canonical.order import Region
 from spatial.lift.canonical.units import Unit
 from spatial.lift.context.state import NotLifted
 
+_WORD = range(-(2**63), 2**63)
+"""The Ints that a graph can name."""
+
 
 @dataclass(eq=False)
 class Emitter:
@@ -211,6 +214,15 @@ class Emitter:
         return Piece(tuple(v.extent or 0 for v in par), tuple(v.extent or 0 for v in red), pos, value, accs, guards)
 
 
+def _held(n: int) -> int:
+    """An Int of the program as a record of a graph holds it: in 64 bits, or not at all."""
+    if n not in _WORD:
+        raise NotLifted(
+            f"it takes an Int of {n.bit_length()} bits, and a program on a chip has 64", "compute with Floats: 1.0e20"
+        )
+    return n
+
+
 def _dims(tensor: Tensor) -> tuple[int, ...]:
     return tuple(d or 0 for d in tensor.dims or ())
 
@@ -228,9 +240,9 @@ class Speller:
     def form(self, node: Node) -> Affine:
         """A sum of box variables as an affine form."""
         const, terms = parts(node)
-        total = Affine(const)
+        total = Affine(_held(const))
         for atom, c in terms:
-            total = total + self.symbol(atom) * c
+            total = total + self.symbol(atom) * _held(c)
         return total
 
     def symbol(self, atom: Node) -> Affine:
@@ -258,7 +270,7 @@ class Speller:
         held = self.emitter.tensors[read.tensor].range
         if held is not None and held[0] == held[1]:
             return At(self.form(box) + c * held[0])  # an index that can be one number only
-        return At(self.form(box), read, c)
+        return At(self.form(box), read, _held(c))
 
     def value(self, node: Node) -> Value:
         """An expression."""
@@ -300,10 +312,10 @@ class Speller:
         if not form.is_const or form.const or not added:
             total = Num(form.const, "int") if form.is_const else Var(form)
         for v, c in added:
-            term = v if c == 1 else Fn("mul", (Num(c, "int"), v), "int")
+            term = v if c == 1 else Fn("mul", (Num(_held(c), "int"), v), "int")
             total = term if total is None else self.two("add", total, term, "int")
         for v, c in taken:
-            term = v if c == -1 else Fn("mul", (Num(-c, "int"), v), "int")
+            term = v if c == -1 else Fn("mul", (Num(_held(-c), "int"), v), "int")
             assert total is not None
             total = Fn("sub", (total, term), "int")
         assert total is not None
