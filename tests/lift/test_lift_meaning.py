@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lifting import Array, Facts, Table, agree, floats, graph_of, ints
+from lifting import Array, Facts, Table, agree, floats, graph_of, ints, lifted
 
 from spatial.ir.graph import Block
 
@@ -327,6 +327,70 @@ def test_shown_lines() -> None:
     assert first.parts[0] == "ahead: "
     assert first.parts[-1] == " of 6"
     assert first.parts[1] == second.parts[0]
+
+
+ZEROS = {
+    "products of zero": "Set y to y - max(item i of xs, 5.0) * 0.0.",
+    "terms": "Set y to y - item i of xs.",
+    "negative zeros": "Set y to y - max(item i of xs, 5.0) * -0.0.",
+}
+
+
+@pytest.mark.parametrize("start", ("0.0", "0"))
+@pytest.mark.parametrize("name", ZEROS)
+def test_what_is_taken_from_zero_is_shown_with_its_sign(name: str, start: str) -> None:
+    source = f"## Main\nLet y be {start}.\nRepeat for i from 1 to n:\n    {ZEROS[name]}\nShow y.\n"
+    agree(source, FACTS, {"xs": np.zeros(6)})
+
+
+@pytest.mark.parametrize(
+    ("last", "change"),
+    (("item 1 of place", "Set y to y - item i of xs."), ("n", "If item i of xs > 9.0:\n        Set y to y - 1.0.")),
+)
+def test_what_no_iteration_takes_from_zero_is_zero(last: str, change: str) -> None:
+    source = f"## Main\nLet y be 0.0.\nRepeat for i from 1 to {last}:\n    {change}\nShow y.\n"
+    agree(source, FACTS, {"xs": np.ones(6), "place": np.array([0])})
+
+
+QUOTIENTS = {
+    "set in the last": """## Main
+Let y be 0.0.
+Repeat for i from 1 to n:
+    If i == n:
+        Set y to 1.0.
+    Otherwise:
+        Set y to item i of xs / (n - i).
+""",
+    "set in all but the last": """## Main
+Let y be 0.0.
+Repeat for i from 1 to n:
+    If i < n:
+        Set y to item i of xs / (n - i).
+    Otherwise:
+        Set y to item i of xs * 2.0.
+""",
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_a_quotient_that_the_last_iteration_does_not_take(name: str) -> None:
+    agree(QUOTIENTS[name], FACTS, {"xs": floats(3, 6)})
+
+
+@pytest.mark.parametrize("rest", ["max(y, item i of xs / (i - 1))", "y + item i of xs / (i - 1)"])
+def test_a_quotient_that_the_first_iteration_does_not_take(rest: str) -> None:
+    source = f"""## Main
+Let y be 0.0.
+Repeat for i from 1 to n:
+    If i == 1:
+        Set y to item 1 of xs.
+    Otherwise:
+        Set y to {rest}.
+"""
+    (missing,) = lifted(source, FACTS).missing
+    assert "from what it was in the iteration before" in missing.why
+    (missing,) = lifted(source.replace("(i - 1)", "(n - n)"), FACTS).missing
+    assert missing.why == "division by zero"
 
 
 PRODUCT = """## Main

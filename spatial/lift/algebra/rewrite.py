@@ -14,6 +14,7 @@ from spatial.lift.algebra.values import (
     ONE,
     TRUE,
     ZERO,
+    Const,
     Fold,
     Get,
     Inner,
@@ -57,6 +58,8 @@ class Rebuild:
                 for atom, c in node.terms:
                     total = combine(total, scale(self.node(atom), c))
                 return total
+            case Op(fn="select", args=(condition, a, b)) if isinstance(known := self.node(condition), Const):
+                return self.op(self.node(a if known.value else b))  # what the other side would be may be undefined
             case Op():
                 args = tuple(self.node(a) for a in node.args)
                 return self.op(node if args == node.args else arith.rebuild(node.fn, args, node.kind))

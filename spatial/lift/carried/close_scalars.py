@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from spatial.lift.algebra import arith
-from spatial.lift.algebra.rewrite import Substitution
+from spatial.lift.algebra.rewrite import Substitution, supposed
 from spatial.lift.algebra.values import FALSE, ONE, TRUE, ZERO, Get, Node, Op, Sym, Symbol, free_of, int_constant, plus
 from spatial.lift.algebra.walk import alike, below
 from spatial.lift.carried.carries import ONCE, Carry, Closing
@@ -124,7 +124,7 @@ def _begin(open_: Sequence[Carry], c: Closing) -> set[int]:
             continue
         term = matched[id(k)]
         if term is not None:
-            if term.guards or not alike(first.node(term.value), first.node(value)):
+            if term.guards or not _same_first(v, term.value, value):
                 continue
             entry = {"sum": ZERO, "product": ONE}.get(term.op, first.node(value))
             k.entry = arith.to_float(entry) if value.kind == "float" else entry
@@ -132,10 +132,16 @@ def _begin(open_: Sequence[Carry], c: Closing) -> set[int]:
             done.add(id(k))
             continue
         place = place_of(replace(k, exit=rest), [(b, t) for b, t in bests if t.op in ("max", "min")])
-        if place is not None and not place.guards and alike(first.node(place.arg), first.node(value)):
+        if place is not None and not place.guards and _same_first(v, place.arg, value):
             k.entry, k.exit = first.node(value), rest
             done.add(id(k))
     return done
+
+
+def _same_first(v: Sym, term: Node, value: Node) -> bool:
+    """Whether a term of the other iterations has a meaning in the first one, and is what that sets."""
+    begun = supposed({v: ZERO}, term, value)
+    return begun is not None and alike(*begun)
 
 
 def _read_by_others(c: Closing, starts: Set[Symbol], first: Substitution) -> frozenset[Symbol]:

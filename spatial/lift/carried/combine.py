@@ -66,7 +66,7 @@ def combined(c: Closing, k: Carry, entry: Node, change: Substitution, term: Term
     total = _folded(c, k, term.op, value, guards)
     if term.op == "product":
         return total if constant(entry) == 1 else arith.mul(entry, total)
-    if constant(entry) == 0:
+    if constant(entry) == 0 and not (negative and total.kind == "float"):  # of Floats, 0.0 - 0.0 is no -0.0
         return raw_op("neg", (total,), total.kind) if negative else total
     return arith.sub(entry, total) if negative else arith.add(entry, total)
 
