@@ -2,11 +2,16 @@
 
 Pages of the reduced values stream past an accumulator page, lane by lane; at the end of an item the lanes along the
 reduced side are folded in the page. Lanes beyond the extent, and terms whose guard fails, take part as the identity.
+
+Each row is reduced by itself, so that how many rows a page has changes no result. Pages have fewer of them where else
+most sites of the chip would have no item.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
+from math import prod
 
 from spatial.graph.ranges import range_of_value
 from spatial.ir.affine import Affine
@@ -36,6 +41,8 @@ def reduction_template(
     placed = place_piece(statement.pieces[0], out, stored)
     acc = placed.piece.accs[0]
     row, col, row_red, col_red = choose_lanes(placed, out, target.tile)
+    if col_red and not row_red and all(stored[r.tensor].layout != "q8_0" for r in placed.reads):
+        row = rows_apart(placed, row, target.sites)
     if acc.op == "product" and (row_red or col_red):
         row, row_red = (Lane(), False) if row_red else (row, row_red)
         col, col_red = (Lane(), False) if col_red else (col, col_red)
@@ -93,6 +100,16 @@ def choose_lanes(placed: Placed, out: Stored, tile: tuple[int, int]) -> tuple[La
     if best is None:
         raise Misfit("the accesses of this reduction share no page", "no choice of lanes faces them all")
     return best[1], best[2], best[3], best[4]
+
+
+def rows_apart(placed: Placed, row: Lane, sites: int) -> Lane:
+    """The lane of rows with the most rows a page, in equal parts of it, whose items keep more than half of the sites
+    busy; one row where none do. Beyond that, more items are more waiting for the memory than they are sites."""
+    if row.var is None:
+        return row
+    others = prod(placed.extents[v] for v in placed.par_vars() if v != row.var)
+    parts = (replace(row, tile=t) for t in range(row.tile, 1, -1) if row.tile % t == 0)
+    return next((lane for lane in parts if 2 * others * lane.pages > sites), replace(row, tile=1))
 
 
 def side(placed: Placed, out: Stored, axis: int, var: int | None, most: int) -> Lane | None:
