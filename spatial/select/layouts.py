@@ -141,12 +141,14 @@ def index_forms_of(value: Value) -> Iterator[Affine]:
 
 
 def _keeps(piece: Piece) -> bool:
-    """Whether a reduction folds the last axis of what it reads, so that its results lie one a row."""
-    red = range(len(piece.par), len(piece.par) + len(piece.red))
-    for acc in piece.accs:
-        for read in reads_of(acc.value):
-            if read.at and any(read.at[-1].base.coef(f"v{v}") for v in red):
-                return True
+    """Whether a reduction folds the last axis of what it reads, so that its results lie one a row: along that axis
+    nothing moves by shorter steps than what is reduced."""
+    kept, folded = range(len(piece.par)), range(len(piece.par), len(piece.par) + len(piece.red))
+    for read in (r for acc in piece.accs for r in reads_of(acc.value) if r.at):
+        form = read.at[-1].base
+        steps, folds = ([abs(c) for v in some if (c := form.coef(f"v{v}"))] for some in (kept, folded))
+        if folds and min(folds) <= min(steps, default=min(folds)):
+            return True
     return False
 
 

@@ -9,7 +9,7 @@ most sites of the chip would have no item.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -80,7 +80,8 @@ def choose_lanes(placed: Placed, out: Stored, tile: tuple[int, int]) -> tuple[La
     """(row, column, row reduced?, column reduced?): the largest pages under which reads and result are pageable."""
     best: tuple[int, Lane, Lane, bool, bool] | None = None
     live = [None, *placed.par_vars(), *placed.red_vars()]
-    terms = [r for acc in placed.piece.accs for v in (acc.value, *acc.guards) for r in reads_of(v)]
+    told = [v for acc in placed.piece.accs for v in (acc.value, *acc.guards, acc.arg) if v is not None]
+    terms = [r for value in told for r in reads_of(value)]
     for rv, cv in product(live, repeat=2):
         if rv == cv and rv is not None:
             continue
@@ -221,15 +222,35 @@ def emit_fold(
     return out, shape
 
 
-def ascends(placed: Placed, form: Affine) -> bool:
-    """Whether a form grows along the reduced variables in the order the terms are met."""
-    reach = 0
+@dataclass(frozen=True)
+class Place:
+    """A place that an arg-max gives: a form of the coordinates, and what a table may add to it."""
+
+    form: Affine
+    low: int = 0
+    high: int = 0
+
+
+def place_of(e: Emitter, arg: Value) -> Place | None:
+    """The place that `arg` is; None where it is none, or what a table adds has no known range."""
+    match arg:
+        case Var(form):
+            return Place(form)
+        case Fn("add", (Var(form), Read(tensor))) if (told := e.tensors[tensor].range) is not None:
+            return Place(form, *told)
+        case _:
+            return None
+
+
+def ascends(placed: Placed, form: Affine, reach: int) -> bool:
+    """Whether a form grows along the reduced variables in the order the terms are met, each step by more than
+    `reach`."""
     for var in reversed(placed.red_vars()):
         coef = form.coef(f"v{var}")
         if coef <= reach:
             return False
         reach += coef * (placed.extents[var] - 1)
-    return all(int(s[1:]) >= placed.par for s in form.symbols)
+    return all(s != "b" and int(s[1:]) >= placed.par for s in form.symbols)
 
 
 def emit_arg(
@@ -240,9 +261,11 @@ def emit_arg(
     least = acc.op.startswith("argmin")
     off = identity(e, placed, acc, "min" if least else "max", kind)
     form = e.target.vector.float if kind == "float" else e.target.vector.int
-    if not isinstance(acc.arg, Var):
+    place = None if acc.arg is None else place_of(e, acc.arg)
+    if place is None or acc.arg is None:
         raise Misfit("an arg-max of something other than a position", "its ties are decided by position")
-    if not ascends(placed, placed.form(acc.arg.value)):
+    form_of_place = placed.form(place.form)
+    if not ascends(placed, form_of_place, place.high - place.low):
         why = "its ties are decided by position, and the loops do not count the position up"
         raise Misfit("an arg-max over loops in another order", why, "write the loops so that the position grows")
     values, depth = terms(e, placed, acc, acc.value, off, kind, inside)
@@ -257,8 +280,8 @@ def emit_arg(
         guards = [Speller(e, placed, ports, e.nest.row, e.nest.col).spell(g) for g in acc.guards]
         for condition in (*inside, *guards):
             better = Op("and", (condition, better))
-    form_of_arg = placed.form(acc.arg.value)
-    start, end = form_of_arg.bounds({f"v{v}": (0, placed.extents[v] - 1) for v in placed.red_vars()})
+    start, end = form_of_place.bounds({f"v{v}": (0, placed.extents[v] - 1) for v in placed.red_vars()})
+    start, end = start + place.low, end + place.high
     done = e.nest.done
     states = (
         State("best", page, form, done, off, depth, Op("select", (better, term, best))),

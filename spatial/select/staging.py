@@ -102,6 +102,8 @@ def staged(graph: Graph) -> Staged:
 
 
 Judge = Callable[[Statement], bool]
+Change = Callable[[Statement, Temporaries], Sequence[Statement] | None]
+"""The statements to put in the place of one, what they need made noted; None to leave it as it is."""
 
 
 def remade(put: Staged, unfit: Judge, outside: Judge) -> Staged | None:
@@ -110,20 +112,30 @@ def remade(put: Staged, unfit: Judge, outside: Judge) -> Staged | None:
     `unfit`: parts do not fit side by side; those written over state follow each other, others become one statement
     over the whole tensor. `outside`: a place may lie outside its table; that of a guarded write is held inside.
     """
+
+    def change(statement: Statement, work: Temporaries) -> Sequence[Statement] | None:
+        made = _joined(work, statement, put.kept) if unfit(statement) else None
+        if made is None and may_stray(statement, work) and outside(statement):
+            return drawn_in(statement, work)
+        return made
+
+    return changed(put, change)
+
+
+def changed(put: Staged, change: Change) -> Staged | None:
+    """The graph with what `change` puts in the place of its statements; None where it leaves all as they are."""
     work = Temporaries(list(put.graph.tensors))
     items: list[_Item] = []
-    changed = False
+    other = False
     for node, owners in zip(put.graph.nodes, put.owners, strict=True):
         body = node.body if isinstance(node, Block) else (node,)
         inner: list[_Item] = []
         for statement, owner in zip(body, owners, strict=True):
-            made = _joined(work, statement, put.kept) if unfit(statement) else None
-            if made is None and may_stray(statement, work) and outside(statement):
-                made = drawn_in(statement, work)
-            changed = changed or made is not None
+            made = change(statement, work)
+            other = other or made is not None
             inner += [_item(s, (owner,)) for s in made or [statement]]
         items += [_of_body(node, inner)] if isinstance(node, Block) else inner
-    if not changed:
+    if not other:
         return None
     graph = replace(put.graph, tensors=tuple(work.tensors), nodes=tuple(i.node for i in items))
     return Staged(graph, tuple(i.owners for i in items), _kept(graph))
