@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,10 @@ from running import differences, lowered, outcome, ran
 from support import REFERENCE, TF32
 
 from spatial.check import check_program
+from spatial.ir.body import Body
 from spatial.ir.graph import Acc, Var
+from spatial.ir.program import Program
+from spatial.ir.text import parse_body, print_body, print_program
 from spatial.lowering import ProgramLowering
 from spatial.numerics import Array
 from spatial.simulate.twin.clock import time_program
@@ -111,17 +115,28 @@ def test_ties_zeros_and_what_is_no_number_fare_as_in_the_whole(op: str, palette:
         assert np.array_equal(bits(case, EAGER, given), bits(case, ALONE, given))
 
 
-def test_the_first_of_equals_is_the_first_across_chunks():
-    """Equal greatest values at every pair of places around the borders of chunks."""
-    extent = 1999
+@pytest.mark.parametrize(("sites", "extent", "chunk"), ((8, 1999, 288), (16, 40000, 1152)), ids=("few", "many"))
+def test_the_first_of_equals_is_the_first_across_chunks(sites: int, extent: int, chunk: int):
+    """Equal greatest values around the borders of chunks, of which there are more than lanes on a page, or fewer."""
     case = Case("argmax_first", 1, extent).drawn
-    result = lowered(case, EAGER)
-    assert was_cut(result)
+    target = replace(EAGER, columns=sites, rows=sites)
+    program = lowered(case, target).into_whole()
+    assert f"[1, {-(-extent // chunk)}, 1]" in print_program(program)
     (name,) = (t.name for t in case.graph.tensors if t.role == "input")
-    for first, second in ((0, 1), (287, 288), (288, 1998), (575, 576), (31, 32), (1, 1998), (1998, 1998)):
+    last, lanes = extent - 1, min(32 * chunk, extent - 1)
+    pairs = (
+        (0, 1),
+        (chunk - 1, chunk),
+        (chunk, last),
+        (2 * chunk - 1, 2 * chunk),
+        (5, lanes + 3),
+        (31, 32),
+        (last, last),
+    )
+    for first, second in pairs:
         values = np.zeros((1, extent), np.float32)
-        values[0, [first, second]] = 3.5
-        got, _ = outcome(case, result.into_whole(), EAGER, given={name: values})
+        values[0, [first, min(second, last)]] = 3.5
+        got, _ = ran(case, program, target, given={name: values})
         assert [v.item() for v in got.values()] == [3 * first + 5]
 
 
@@ -171,3 +186,76 @@ def test_a_long_row_takes_a_fraction_of_the_time():
     assert 4 * time_program(lowered(case, REFERENCE).into_whole(), REFERENCE).cycles < (
         time_program(lowered(case, alone).into_whole(), alone).cycles
     )
+
+
+# ---------------------------------------------------------------- mutants
+
+MUTATED = Case("argmax_first", 1, 1999)
+
+
+def mutant(number: int, change: Callable[[Body], Body]) -> Program:
+    """The program of `MUTATED` with another body of that number: its extrema, its places, what combines them."""
+    program = lowered(MUTATED.drawn, EAGER).into_whole()
+    bodies = list(program.bodies)
+    bodies[number] = change(bodies[number])
+    assert bodies[number] != program.bodies[number]
+    return replace(program, bodies=tuple(bodies))
+
+
+def moved(body: Body, stage: str, by: int) -> Body:
+    """The body with a load or store some columns on."""
+    found = body.stage(stage)
+    assert found.access is not None
+    s, r, c = found.access.place
+    other = replace(found, access=replace(found.access, place=(s, r, c + by)))
+    return replace(body, stages=tuple(other if x.name == stage else x for x in body.stages))
+
+
+def fewer(body: Body) -> Body:
+    """The body without its last chunk."""
+    (chunks,) = body.items.grid
+    return replace(body, items=replace(body.items, grid=(chunks - 1,)))
+
+
+def latest(body: Body) -> Body:
+    """The body with the last of equal chunks chosen."""
+    found = print_body(body)
+    first, last = (
+        f"{fold}_cols(select(best == max_cols(best), arg, {off}))" for fold, off in (("min", 6050), ("max", 5))
+    )
+    return parse_body(found.replace(first, last))
+
+
+def differs(program: Program) -> bool:
+    """Whether a program is wrong of some places of the greatest, alone or twice."""
+    case = MUTATED.drawn
+    (name,) = (t.name for t in case.graph.tensors if t.role == "input")
+    for first, second in ((0, 0), (287, 287), (288, 288), (5, 1700), (1998, 1998)):
+        values = np.zeros((1, MUTATED.extent), np.float32)
+        values[0, [first, second]] = 3.5
+        got, _ = ran(case, program, EAGER, given={name: values})
+        if [v.item() for v in got.values()] != [3 * first + 5]:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("number", (0, 1))
+def test_a_chunk_that_is_left_out_is_rejected(number: int):
+    verdict = check_program(mutant(number, fewer), EAGER)
+    assert not verdict.accepted
+    assert "version" in {f.obligation for f in verdict.failures}
+
+
+@pytest.mark.parametrize(
+    ("number", "change"),
+    (
+        (0, lambda body: moved(body, "load_x0", 32)),
+        (0, lambda body: moved(body, "load_x0", -32)),
+        (1, lambda body: moved(body, "load_x0", 1)),
+        (2, latest),
+    ),
+    ids=("extrema a page on", "extrema a page back", "places an element on", "the last of equals"),
+)
+def test_other_chunks_and_another_order_compute_something_else(number: int, change: Callable[[Body], Body]):
+    assert not differs(lowered(MUTATED.drawn, EAGER).into_whole())
+    assert differs(mutant(number, change))
