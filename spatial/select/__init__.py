@@ -8,6 +8,7 @@
     values      graph values to section expressions over pages
     maps        templates of maps: gathers, elementwise, interleaved pieces (rotary), writes into state
     reductions  templates of row reductions and arg-max
+    divided     a reduction of few results as chunks and what combines them
     products    templates of products, plain and over Q8_0 planes
     places      places that only a run knows, held inside their table or refused
     section     which template a statement gets; what refuses
