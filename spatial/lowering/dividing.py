@@ -8,7 +8,7 @@ either way, bit for bit, so that nothing but time hangs on prices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from spatial.ir.body import Body
 from spatial.ir.graph import Statement
@@ -31,19 +31,23 @@ def divided(
 ) -> tuple[Staged, dict[int, Stored]]:
     """The graph with its reductions cut where that pays, and the layouts of its tensors: what there was keeps its
     own."""
-    work = _Dividing(put, dict(stored), tables, target, replace(options, keep=None, run=_planned))
+    options = replace(options, keep=None, run=_planned)
+    work = _Dividing(put, stored, tables, target, options, held_ranges(put.graph))
     return changed(put, work.change) or put, work.stored
 
 
 @dataclass
 class _Dividing:
-    """The reductions of a graph, looked at one after the other. `stored`: with the tensors of what was cut so far."""
+    """The reductions of a graph, looked at one after the other. `stored`: with the tensors of what was cut so far;
+    `planned`: templates that were priced."""
 
     put: Staged
     stored: dict[int, Stored]
     tables: Mapping[str, TableLayout]
     target: Target
     options: Options
+    held: Mapping[int, tuple[int, int]]
+    planned: dict[tuple[Body, Target], Body] = field(default_factory=dict[tuple[Body, Target], Body])
 
     def change(self, statement: Statement, work: Temporaries) -> Sequence[Statement] | None:
         """The statements of a reduction that is cut; None where it is not."""
@@ -75,7 +79,7 @@ class _Dividing:
 
     def cycles(self, statements: Sequence[Statement], stored: dict[int, Stored]) -> float | None:
         """What the sections of the statements take, one phase after the other; None where one has none."""
-        work = Lowering(self.target, self.options, dict(stored), self.put.kept, held_ranges(self.put.graph))
+        work = Lowering(self.target, self.options, dict(stored), self.put.kept, self.held, self.planned)
         sections: list[Section] = []
         for number, statement in enumerate(statements):
             _, made = work.sections(statement, None, number, 1)

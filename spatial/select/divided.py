@@ -65,7 +65,8 @@ class Divisible:
 
 
 def divisible(statement: Statement, stored: dict[int, Stored], target: Target) -> Divisible | None:
-    """The statement as a reduction that may be cut, along columns; None where it is none."""
+    """The statement as a reduction that may be cut, along columns; None where it is none. Blocks of a table stored Q8_0
+    are left whole."""
     if len(statement.pieces) != 1 or len(statement.pieces[0].accs) != 1 or is_product(statement):
         return None
     piece = statement.pieces[0]
@@ -77,7 +78,7 @@ def divisible(statement: Statement, stored: dict[int, Stored], target: Target) -
         _, col, row_red, col_red = choose_lanes(placed, stored[statement.out], target.tile)
     except Refused:
         return None
-    if row_red or not col_red:
+    if row_red or not col_red or any(stored[r.tensor].layout == "q8_0" for r in placed.reads):
         return None
     return Divisible(statement, len(piece.par), piece.red[0], col.tile, prod(piece.par), kind)
 

@@ -14,8 +14,10 @@ from running import differences, lowered, outcome, ran
 from support import REFERENCE, TF32
 
 from spatial.check import check_program
+from spatial.graph.ranges import with_ranges
+from spatial.ir.affine import Affine
 from spatial.ir.body import Body
-from spatial.ir.graph import Acc, Var
+from spatial.ir.graph import Acc, Block, Carried, Statement, Var
 from spatial.ir.program import Program
 from spatial.ir.text import parse_body, print_body, print_program
 from spatial.lowering import ProgramLowering
@@ -173,6 +175,30 @@ def test_what_is_not_cut(case: Case):
     """Sums of floats have one order; the last of equals and guarded integers have no value for a chunk without terms;
     many results keep all sites busy anyway, and a few pages are read sooner than another section starts."""
     assert not was_cut(lowered(case.drawn, EAGER))
+
+
+@pytest.mark.parametrize("op", ("max", "argmax_first"))
+def test_rows_of_a_block_are_cut_in_every_instance(op: str):
+    """Each instance takes the greatest of its own row, or its place, and adds it to what it was handed."""
+    make = Maker()
+    kind = "int" if op == "argmax_first" else "float"
+    x = make.table((3, 1999))
+    first = make.table((1,), kind, "input", (0, 9) if kind == "int" else None)
+    inner, made, last = (make.made((1,), kind) for _ in range(3))
+    arg = Var(var(1)) if kind == "int" else None
+    best = Reduction(op, read(x, Affine.sym("b"), var(1)), (), arg)
+    value = fn("max", Acc(0), read(inner, var(0)), kind=kind)
+    statement = Statement(made, (Piece((1,), (1999,), at(var(0)), value, (best,)),))
+    make.nodes.append(Block(3, (statement,), (Carried(first, inner, made, last),)))
+    make.result(last)
+    case = drawn(make, 5)
+    case = replace(case, graph=with_ranges(case.graph))
+    result = lowered(case, EAGER)
+    assert dict(result.kinds).items() >= {("argmax", 6) if kind == "int" else ("reduction", 6)}
+    program = result.into_whole()
+    assert check_program(program, EAGER).accepted
+    got, want = outcome(case, program, EAGER, fills=result.fills)
+    assert differences(case, got, want) == []
 
 
 def test_a_cut_that_does_not_pay_is_not_made():
