@@ -62,7 +62,7 @@ def test_chunks_read_as_they_should(name: str, op: str):
         body = select(statement, stored, REFERENCE).body
         assert validate(body, REFERENCE) == []
         texts.append(print_body(body).strip() + "\n")
-    text, path = "---\n".join(texts), HERE / f"{name}.template"
+    text, path = "---\n".join(texts), HERE / f"{name}.chunks"
     if UPDATE:
         path.write_text(text, encoding="utf-8")
     assert path.exists(), f"{path.name} expects nothing yet"
