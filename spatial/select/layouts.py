@@ -102,6 +102,7 @@ def gather_facts(graph: Graph, q8: frozenset[str]) -> dict[int, Facts]:
     cls = classes(graph)
     facts: dict[int, Facts] = {}
     for statement in statements_of(graph):
+        step = _interleaved(statement)
         for piece in statement.pieces:
             reads = piece_reads(piece)
             blocked = any(graph.tensors[r.tensor].name in q8 for r in reads) and bool(piece.accs)
@@ -110,11 +111,26 @@ def gather_facts(graph: Graph, q8: frozenset[str]) -> dict[int, Facts]:
                 others = [a for m, (_, a) in enumerate(accesses) if m != n]
                 f = facts.setdefault(cls[tensor], Facts())
                 cut = blocked and n > 0 and _reduces(piece, at)
-                f.uses.append(_use(piece, at, others, is_product(statement), cut, n == 0))
+                f.uses.append(replace(_use(piece, at, others, is_product(statement), cut, n == 0), step=step))
                 f.sliced = max([f.sliced, *(k + 1 for k, x in enumerate(at) if x.base.coef("b"))])
         if statement.pieces[0].accs and not is_product(statement):
             facts[cls[statement.out]].kept = _keeps(statement.pieces[0])
     return facts
+
+
+def _interleaved(statement: Statement) -> int:
+    """How many pieces are one box written at n * v + j along the last axis, j = 0 … n - 1; 1 where they are not."""
+    first, n = statement.pieces[0], len(statement.pieces)
+
+    def alike(piece: Piece, k: int) -> bool:
+        if (piece.par, piece.guards, piece.pos[:-1]) != (first.par, first.guards, first.pos[:-1]):
+            return False
+        return (
+            not piece.accs and bool(piece.pos) and piece.pos[-1] == replace(first.pos[-1], base=first.pos[-1].base + k)
+        )
+
+    whole = bool(first.pos) and first.pos[-1].base.const % n == 0
+    return n if whole and all(alike(p, k) for k, p in enumerate(statement.pieces)) else 1
 
 
 def _reduces(piece: Piece, at: Sequence[At]) -> bool:

@@ -77,7 +77,8 @@ class Use:
     `at`: its indices; `extents`: of every piece variable; `par`: how many of them are not reduced; `product`: the piece
     is a product, whose pages run along at most one reduced variable; `fusable`: pairs (a, b) of variables that stand in
     every other access of the piece as `extent(b) * a + b`; `blocked`: reduced lanes come in whole Q8_0 blocks;
-    `upright`: variables a guarded write switches on and off, which may not run along its columns.
+    `upright`: variables a guarded write switches on and off, which may not run along its columns; `step`: of how many
+    pieces it is one that interleave along the columns: what moves by as many is on one page with what lies between.
     """
 
     at: tuple[At, ...]
@@ -87,6 +88,7 @@ class Use:
     fusable: frozenset[tuple[int, int]] = frozenset()
     blocked: bool = False
     upright: frozenset[int] = frozenset()
+    step: int = 1
 
 
 def splits(rank: int, sliced: int, kept: bool) -> Iterable[tuple[int, int]]:
@@ -157,9 +159,12 @@ def _lane_choices(
     base = places[axis].base
     found = [(1, False)]
     for n in range(len(use.extents)):
-        if base.coef(f"v{n}") != 1 or any(o.coef(f"v{n}") for o in others) or (axis == 2 and n in use.upright):
+        step = base.coef(f"v{n}")
+        if step != 1 and (step != use.step or axis == 1):
             continue
-        extent, inner, red = use.extents[n], n, n >= use.par
+        if any(o.coef(f"v{n}") for o in others) or (axis == 2 and n in use.upright):
+            continue
+        extent, inner, red = step * use.extents[n], n, n >= use.par
         while True:
             outer = next(
                 (

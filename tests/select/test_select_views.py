@@ -17,8 +17,9 @@ from spatial.ir.affine import Affine
 from spatial.ir.graph import Acc, GraphTensor, Num, Shown
 from spatial.select.granules import shared_along
 from spatial.select.lanes import Lane, page_read
-from spatial.select.layouts import Request, agree, classes, dense_tables, number_format, store_all
+from spatial.select.layouts import Request, agree, classes, dense_tables, number_format, statements_of, store_all
 from spatial.select.pieces import Stored, fusable, place_piece
+from spatial.select.section import select
 from spatial.select.views import Use, View, choose_view, divisor_tile
 
 
@@ -63,6 +64,36 @@ def test_the_view_covers_most_lanes():
     assert choose_view((3, 50, 48), [layered], 1, False, False, (32, 32)).shape == (3, 50, 48)
     row_values = use([var(0)], (40, 80), 1)
     assert choose_view((40,), [row_values], 0, True, False, (32, 32)).shape == (1, 40, 1)
+
+
+def test_pieces_that_interleave_cover_what_lies_between():
+    """Pairs of neighbours, turned, lie as they are read: not with what stands on other heads side by side."""
+    read_whole = use([var(0), var(1), var(2)], (40, 32, 128), 2)
+    for step, perm in ((1, (0, 2, 1)), (2, ())):
+        turned = [use([var(0), var(1), var(2, 2) + j], (40, 32, 64), 3, step=step) for j in (0, 1)]
+        assert choose_view((40, 32, 128), [*turned, read_whole], 0, False, True, (32, 32)).perm == perm
+
+
+@pytest.mark.parametrize("heads", (9, 32))
+def test_scores_of_turned_queries_are_a_product(heads: int):
+    make = Maker()
+    q, k = make.table((40, heads * 128)), make.table((300, 128))
+    cos, sin = (read(make.table((40, 64)), var(0), var(2)) for _ in range(2))
+    low, high = (read(q, var(0), var(1, 128) + var(2, 2) + j) for j in (0, 1))
+    pairs = (
+        fn("sub", fn("mul", low, cos), fn("mul", high, sin)),
+        fn("add", fn("mul", low, sin), fn("mul", high, cos)),
+    )
+    pieces = [Piece((40, heads, 64), (), at(var(0), var(1), var(2, 2) + j), v) for j, v in enumerate(pairs)]
+    turned = make.put(make.made((40, heads, 128)), *pieces)
+    term = fn("mul", read(turned, var(0), var(1), var(3)), read(k, var(2), var(3)))
+    score = Piece((40, heads, 300), (128,), at(var(0), var(1), var(2)), Acc(0), (Reduction("sum", term),))
+    make.result(make.put(make.made((40, heads, 300)), score))
+    case = drawn(make, 0)
+    stored = store_all(case.graph, layouts(case, REFERENCE), REFERENCE)
+    templates = [select(s, stored, REFERENCE) for s in statements_of(case.graph)]
+    assert [t.kind for t in templates] == ["rotary", "product"]
+    assert all(not s.loops for s in templates[0].body.stages)
 
 
 def test_only_intermediates_change_the_order_of_their_dimensions():
