@@ -24,18 +24,32 @@ from spatial.plan.turn import grain
 from spatial.plan.work import Parts, busiest, computed, moving, received, sent, served, steps, stored, trips, written
 
 
-def least(spots: Measures) -> Floats:
-    """Cycles that each blocking at its place takes at least, in any variant: of computing and moving with all held
-    that can be, and of the banks evenly used; all multicast that can be, or nothing; with readers beside the banks, or
-    none. `spots`: all multicast and held that can be."""
-    total = np.zeros(spots.candidates.count)
-    for work in spots.model.work:
-        total = total + computed(spots, work.stage, computing_of(spots, work))
+def fastest(spots: Measures) -> Floats:
+    """Cycles that each blocking at its place computes at least, in any variant: what a turn takes is the same at all
+    places. `spots`: all multicast and held that can be."""
+    rows, where = spots.blockings
+    few = spots.take(rows).candidates
+    # On one site there are as many turns as there can be, so that all is held that any place can hold.
+    m = Measures(spots.model, replace(few, spread=np.ones_like(few.spread)), spots.target)
+    once, turn = (np.zeros(len(rows)) for _ in range(2))
+    for work in m.model.work:
+        does, stage = computing_of(m, work), m.model.body.stage(work.stage)
+        for depth in {*does.step, *does.update, *does.made}:
+            each = does.least(depth) * trips(m, stage, depth)
+            once, turn = (once, turn + each) if depth >= 0 else (once + each, turn)
+    return once[where] + turn[where] * spots.turns
+
+
+def least(spots: Measures, computing: Floats) -> tuple[Floats, Floats]:
+    """Cycles that each blocking at its place takes at least, in any variant; and that its second longest path works:
+    of `computing` and moving with all held that can be, and of the banks evenly used; all multicast that can be, or
+    nothing; with readers beside the banks, or none. `spots`: all multicast and held that can be."""
     moved, beside = _either(spots), readers(spots)
     rows = np.nonzero(beside.beside)[0]
     if len(rows):
         moved[rows] = np.minimum(moved[rows], _either(beside.take(rows)))
-    return np.maximum(total, moved) + spots.target.section_cycles
+    second = np.minimum(computing, moved - spots.target.memory.latency)
+    return np.maximum(computing, moved) + spots.target.section_cycles, second
 
 
 def _either(m: Measures) -> Floats:

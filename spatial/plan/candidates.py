@@ -37,8 +37,8 @@ class Candidates:
     `inner`: [candidates, coordinates] the part of each factor that is blocked innermost (`innermost`); `along`:
     [candidates, 2] axis along x and along y (-1: none; both equal: one axis over the rectangle); `rect`:
     [candidates, 2]; `multicast`, `resident`: 0 or 1; `buffers`: batches of pages a streamed queue holds; `beside`: 1
-    where sites beside the banks read tables dealt by width for those after them; `spot`: the same number for the
-    variants of one blocking at one place.
+    where sites beside the banks read tables dealt by width for those after them; `blocking`: the same number for those
+    of one blocking; `spot`: for the variants of one blocking at one place.
     """
 
     factors: Ints
@@ -50,6 +50,7 @@ class Candidates:
     resident: Ints
     buffers: Ints
     beside: Ints
+    blocking: Ints
     spot: Ints
 
     def take(self, keep: Truth | Ints) -> Candidates:
@@ -164,7 +165,8 @@ def smallest(combos: Ints, axes: int) -> Candidates:
     n = len(combos)
     one, none = np.ones((n, 2), dtype=np.int64), np.zeros(n, dtype=np.int64)
     alone = np.ones((n, axes), dtype=np.int64)
-    return Candidates(combos, np.ones_like(combos), alone, -one, one, none, none, none + 1, none, np.arange(n))
+    own = np.arange(n)
+    return Candidates(combos, np.ones_like(combos), alone, -one, one, none, none, none + 1, none, own, own)
 
 
 def spots_of(
@@ -182,7 +184,7 @@ def spots_of(
             spread[:, axis] *= np.where(along[:, side] == axis, rect[:, side], 1)
     once = np.ones(len(rows), dtype=np.int64)
     inner = innermost(model, target, combos)[rows]
-    return Candidates(combos[rows], inner, spread, along, rect, once, once, once, 0 * once, np.arange(len(rows)))
+    return Candidates(combos[rows], inner, spread, along, rect, once, once, once, 0 * once, rows, np.arange(len(rows)))
 
 
 def variants_of(spots: Candidates) -> Candidates:

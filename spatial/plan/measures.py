@@ -74,11 +74,12 @@ class Measures:
     @cached_property
     def spots(self) -> tuple[Ints, Ints]:
         """One candidate of each blocking at its place; and of every candidate the number of its own among them."""
-        spot = self.candidates.spot
-        some = np.full(int(spot.max(initial=-1)) + 1, -1, dtype=np.int64)
-        some[spot] = np.arange(self.candidates.count)
-        there = some >= 0
-        return some[there], (np.cumsum(there) - 1)[spot]
+        return _groups(self.candidates.spot)
+
+    @cached_property
+    def blockings(self) -> tuple[Ints, Ints]:
+        """One candidate of each blocking; and of every candidate the number of its own among them."""
+        return _groups(self.candidates.blocking)
 
     def blocked(self, coords: Iterable[int]) -> Ints:
         """The product of the factors of coordinates."""
@@ -238,6 +239,14 @@ class Measures:
         outer = [(k, factors[:, k] // innermost[:, k]) for k in axes]
         middle = [(loop, factors[:, loop])] if loop is not None and loop in coords else []
         return [*outer, *middle, *((k, innermost[:, k]) for k in axes)]
+
+
+def _groups(number: Ints) -> tuple[Ints, Ints]:
+    """One place of each number; and of every place that of its number among these."""
+    some = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
+    some[number] = np.arange(len(number))
+    there = some >= 0
+    return some[there], (np.cumsum(there) - 1)[number]
 
 
 def _product(columns: Ints) -> Ints:

@@ -12,21 +12,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from spatial.plan.bound import bound, least, readers
+from spatial.plan.bound import bound, fastest, least, readers
 from spatial.plan.candidates import VARIANTS, Ints, Truth
 from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, cycles_of, price_of, traffic
 from spatial.plan.measures import Measures
-from spatial.plan.order import bands, beside
+from spatial.plan.order import bands, beside, ranked
+from spatial.plan.walk import kinds
 from spatial.plan.work import parts_of, paths
 
-NEAR = 5
-"""Bands, from the lowest that some blocking may be in, that are looked at first."""
+FEW = 128
+"""Blockings at their places that are looked at first; more where none of them has a legal variant."""
 
-FEW = 64
-"""Blockings at their places that are looked at first, at least."""
+WIDE = 16
+"""The first are found among so many times as many: those that compute fastest."""
 
-SOME = 48
+SOME = 128
 """Candidates that are walked at once; more where they were not enough."""
 
 ROUNDING = 1e-9
@@ -57,34 +58,74 @@ Keep = Callable[[Measures], Truth]
 def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] | None:
     """Of all variants of `spots` (those of `keep`) the candidates that were priced, the best among them; None where
     none is legal."""
-    if not spots.candidates.count:
-        return None
-    floor = bands(least(spots) * (1.0 - ROUNDING))
-    first, last = int(floor.min()), int(floor.max())
-    reach = max(first + NEAR, int(np.sort(floor)[:FEW][-1]))
+    floors, count = _Floors(spots), FEW
     while True:
-        some = variants(spots.take(np.nonzero(floor <= reach)[0]))
-        some = some if keep is None else some.take(np.nonzero(keep(some))[0])
-        if some.candidates.count:
-            search = _Search(some)
-            if search.best(reach if reach < last else None):
-                return search.found()
-            reach = search.attained()
-        elif reach >= last:
+        rows = floors.first(count)
+        first = _kept(spots, rows, keep)
+        if first.candidates.count:
+            break
+        if count >= spots.candidates.count:
             return None
-        else:
-            reach += 2 * (reach - first)
+        count *= 8
+    search = _Search(first)
+    search.best()
+    rest = floors.upto(*search.place())
+    if not np.isin(rest, rows).all():
+        search = _Search(_kept(spots, rest, keep), search)
+        search.best()
+    return search.found()
+
+
+def _kept(spots: Measures, rows: Ints, keep: Keep | None) -> Measures:
+    """The legal variants of some blockings at their places, those of `keep`."""
+    some = variants(spots.take(np.sort(rows)))
+    return some if keep is None else some.take(np.nonzero(keep(some))[0])
+
+
+class _Floors:
+    """Of blockings at their places the lowest band that a variant may be in, and the lowest of its second longest
+    path: by computing alone, and by all else of those that it does not rule out."""
+
+    def __init__(self, spots: Measures) -> None:
+        self.spots, self.computing = spots, fastest(spots) * (1.0 - ROUNDING)
+        self.quick = bands(self.computing + spots.target.section_cycles * (1.0 - ROUNDING))
+        self.lowest, self.second = (np.full(spots.candidates.count, -1, dtype=np.int64) for _ in range(2))
+
+    def first(self, count: int) -> Ints:
+        """The first `count`, of many more that compute fastest."""
+        most = min(WIDE * count, len(self.quick)) - 1
+        rows = self._known(int(np.partition(self.quick, most)[most])) if most >= 0 else np.zeros(0, dtype=np.int64)
+        return rows[np.lexsort((self.second[rows], self.lowest[rows]))][:count]
+
+    def upto(self, band: int, second: int) -> Ints:
+        """Those of which a variant may come before one in `band` whose second longest path is in the band `second`."""
+        rows = self._known(band)
+        lowest = self.lowest[rows]
+        return rows[(lowest < band) | ((lowest == band) & (self.second[rows] <= second))]
+
+    def _known(self, band: int) -> Ints:
+        """Those that compute in a band up to `band`, all else known of them."""
+        rows = np.nonzero(self.quick <= band)[0]
+        todo = rows[self.lowest[rows] < 0]
+        if len(todo):
+            cycles, second = least(self.spots.take(todo), self.computing[todo])
+            self.lowest[todo], self.second[todo] = bands(cycles * (1.0 - ROUNDING)), bands(second * (1.0 - ROUNDING))
+        return rows
 
 
 class _Search:
-    """Legal candidates, their lowest cycles, and the cycles of those that were walked."""
+    """Legal candidates, their lowest cycles, and the cycles of those that were walked, in a search `before` too."""
 
-    def __init__(self, m: Measures) -> None:
+    def __init__(self, m: Measures, before: _Search | None = None) -> None:
         self.parts = parts_of(m)
         self.lowest = bound(self.parts)
         self.order = np.argsort(self.lowest, kind="stable")
+        self.kinds = kinds(m)
         self.cycles = np.full(m.candidates.count, np.inf)
         self.many = SOME
+        if before is not None:
+            _, own, other = np.intersect1d(_codes(m), _codes(before.parts.m), return_indices=True)
+            self.cycles[own] = before.cycles[other]
 
     @property
     def known(self) -> Truth:
@@ -96,21 +137,18 @@ class _Search:
         parts = self.parts.take(np.nonzero(self.known)[0])
         return parts.m, price_of(parts, self.cycles[self.known])
 
-    def best(self, reach: int | None) -> bool:
-        """Walk until the best is known, if it is in a band up to `reach`: whether it is."""
+    def place(self) -> tuple[int, int]:
+        """The band of the best that was walked, and that of its second longest path."""
+        m, cost = self.found()
+        best = ranked(m, cost)[:1]
+        return int(bands(cost.cycles[best])[0]), int(beside(m.take(best), cost.paths[:, best], cost.traffic[best])[0][0])
+
+    def best(self) -> None:
+        """Walk until the best is known."""
         lowest = bands(self.lowest)
         band = int(lowest.min())
-        while reach is None or band <= reach:
-            if self._first(np.nonzero(lowest <= band)[0], band):
-                return True
+        while not self._first(np.nonzero(lowest <= band)[0], band):
             band += 1
-        return False
-
-    def attained(self) -> int:
-        """The lowest band of those that were walked."""
-        if not self.known.any():
-            self._walk(self.order[:1])
-        return int(bands(self.cycles).min())
 
     def _first(self, rows: Ints, band: int) -> bool:
         """Walk until the first in a band is known, of those that may be in it; or it is known that none is."""
@@ -127,9 +165,11 @@ class _Search:
             self._walk(todo)
 
     def _walk(self, rows: Ints) -> None:
-        """Walk the first of `rows`, the lowest of all else too if they are few; the next time more at once."""
+        """Walk the first of `rows`, the lowest of all else of their kinds too if they are few; the next time more at
+        once."""
         if len(rows) < self.many:
-            others = self.order[~self.known[self.order]][: 2 * self.many]
+            others = self.order[~self.known[self.order] & np.isin(self.kinds[self.order], self.kinds[rows])]
+            others = others[: 2 * self.many]
             rows = np.concatenate((rows, others[~np.isin(others, rows)]))
         rows = rows[: self.many]
         self.cycles[rows] = cycles_of(self.parts.take(rows), self.lowest[rows])
@@ -146,3 +186,11 @@ class _Search:
         out = np.empty(len(order), dtype=np.int64)
         out[order] = np.cumsum(differs)
         return out
+
+
+def _codes(m: Measures) -> Ints:
+    """A number of each candidate's own."""
+    c, code = m.candidates, m.candidates.spot
+    for flag in (c.multicast, c.resident, c.buffers - 1, c.beside):
+        code = 2 * code + flag
+    return code
