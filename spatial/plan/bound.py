@@ -15,13 +15,18 @@ from dataclasses import replace
 import numpy as np
 
 from spatial.ir.body import Body
+from spatial.plan.candidates import VARIANTS
 from spatial.plan.compute import computing_of
 from spatial.plan.engines import sender_of
-from spatial.plan.figures import bank_cycles, sending_cycles
+from spatial.plan.figures import sending_cycles
 from spatial.plan.measures import Floats, Measures
-from spatial.plan.movers import Reading
+from spatial.plan.movers import Reading, evened, landing, serving
 from spatial.plan.turn import grain
 from spatial.plan.work import Parts, busiest, computed, moving, received, sent, served, steps, stored, trips, written
+
+
+MOST = int(VARIANTS[:, 2].max())
+"""Batches that a queue has room for at most."""
 
 
 def fastest(spots: Measures) -> Floats:
@@ -44,6 +49,7 @@ def least(spots: Measures, computing: Floats) -> tuple[Floats, Floats]:
     """Cycles that each blocking at its place takes at least, in any variant; and that its second longest path works:
     of `computing` and moving with all held that can be, and of the banks evenly used; all multicast that can be, or
     nothing; with readers beside the banks, or none. `spots`: all multicast and held that can be."""
+    spots = spots.variant(buffers=MOST)
     moved, beside = _either(spots), readers(spots)
     rows = np.nonzero(beside.beside)[0]
     if len(rows):
@@ -54,35 +60,35 @@ def least(spots: Measures, computing: Floats) -> tuple[Floats, Floats]:
 
 def _either(m: Measures) -> Floats:
     """Cycles of moving, all multicast that can be, or nothing: the fewer."""
-    apart = replace(m, candidates=replace(m.candidates, multicast=0 * m.candidates.multicast))
-    return np.minimum(_moved(m), _moved(apart))
+    return np.minimum(_moved(m), _moved(m.variant(multicast=0)))
 
 
 def readers(spots: Measures) -> Measures:
     """The same blockings at their places, with readers beside the banks."""
-    return replace(spots, candidates=replace(spots.candidates, beside=0 * spots.candidates.beside + 1))
+    return spots.variant(beside=1)
 
 
 def _moved(m: Measures) -> Floats:
-    """Cycles of the banks, evenly used, or of the movers between them, in a call: the longer."""
+    """Cycles of the banks, or of the movers evenly used, in a call: the longer."""
     target, step = m.target, m.target.step_cycles
     memory, movers = (np.zeros(m.candidates.count) for _ in range(2))
+    again = np.zeros(m.candidates.count, dtype=np.bool_)
     for load in m.model.loads:
-        stream, unit, stays = m.model.streams[load.stream], target.memory.align, m.stays(load)
-        size, members = -(-load.run_bytes // unit) * unit, m.members(load)
-        serve = np.where(members > 0, bank_cycles(target, size, True), bank_cycles(target, size))
-        pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
+        stream, stays = m.model.streams[load.stream], m.stays(load)
+        pages, fires, members = m.pages(stream).astype(np.float64), m.fires(stream), m.members(load)
         steps, times = np.where(stays, 1, fires * m.turns), np.where(stays, fires, 1)
-        sites = np.where(m.cast(load) | stays, np.minimum(m.readers(load), m.items) * steps, m.items * fires)
-        memory = memory + pages * sites * times * load.runs * serve / target.memory.banks
+        memory, again = memory + evened(m, load) * (steps * times), again | ~stays
         each = times * pages * np.maximum(members, 1)
         issue, sent = each * load.runs * target.network.issue, each * sending_cycles(target, stream.page_bytes)
-        casts = np.where(m.beside, issue + step, np.maximum(issue + step, issue + serve + target.memory.latency)) + sent
+        waits = np.maximum(issue + step, issue + serving(m, load) + target.memory.latency)
+        casts = np.where(m.beside, issue + step, waits) + sent
         movers = movers + steps * (step + np.where(m.sends(load), casts, issue))
     for store in m.model.stores:
         stream, unit = m.model.streams[store.stream], target.memory.granule
         send = store.runs * sending_cycles(target, -(-store.run_bytes // unit) * unit)
         movers = movers + (step + m.pages(stream) * send) * m.fires(stream) * m.turns
+        # Of what is stored after the last load none waits.
+        memory = memory + landing(m, store) * np.where(again, m.fires(stream) * (m.turns - 1), 0)
     return np.maximum(memory + target.memory.latency, movers / len(moving(target)))
 
 

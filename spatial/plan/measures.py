@@ -6,10 +6,10 @@ The constraints and the cost read these; a candidate that is applied has exactly
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce, wraps
 from operator import mul
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,25 @@ from spatial.target import Target
 Floats = npt.NDArray[np.float64]
 S = TypeVar("S", Stream, Moved)
 V = TypeVar("V")
+P = ParamSpec("P")
 
 
-def _once(measure: Callable[[Measures, S], V]) -> Callable[[Measures, S], V]:
+def once(measure: Callable[Concatenate[Measures, S, P], V]) -> Callable[Concatenate[Measures, S, P], V]:
     """A measure of a stream, a load or a store that is taken once of each."""
 
     @wraps(measure)
-    def known(m: Measures, of: S) -> V:
-        found: dict[str, V] = m.__dict__.setdefault(f"_{measure.__name__}", {})
-        name = of.queue if isinstance(of, Stream) else of.stage
+    def known(m: Measures, of: S, *args: P.args, **kwargs: P.kwargs) -> V:
+        found: dict[tuple[object, ...], V] = m.__dict__.setdefault(f"_{measure.__name__}", {})
+        name = (of.queue if isinstance(of, Stream) else of.stage, *args)
         if name not in found:
-            found[name] = measure(m, of)
+            found[name] = measure(m, of, *args, **kwargs)
         return found[name]
 
     return known
+
+
+PLACED = ("grid", "turns", "items", "sites", "spots", "blockings", "_pages", "_fires", "_dealt")
+"""What is the same for all variants of a blocking at its place, under the name it is known by once it is measured."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,13 @@ class Measures:
     def take(self, rows: Truth | Ints) -> Measures:
         """The uses of some of the candidates."""
         return Measures(self.model, self.candidates.take(rows), self.target)
+
+    def variant(self, **flags: int) -> Measures:
+        """The uses of other variants of the same blockings at their places: those with `flags`."""
+        ones = np.ones(self.candidates.count, dtype=np.int64)
+        out = replace(self, candidates=replace(self.candidates, **{name: n * ones for name, n in flags.items()}))
+        out.__dict__.update({name: self.__dict__[name] for name in PLACED if name in self.__dict__})
+        return out
 
     @cached_property
     def grid(self) -> Ints:
@@ -74,12 +86,12 @@ class Measures:
     @cached_property
     def spots(self) -> tuple[Ints, Ints]:
         """One candidate of each blocking at its place; and of every candidate the number of its own among them."""
-        return _groups(self.candidates.spot)
+        return groups(self.candidates.spot)
 
     @cached_property
     def blockings(self) -> tuple[Ints, Ints]:
         """One candidate of each blocking; and of every candidate the number of its own among them."""
-        return _groups(self.candidates.blocking)
+        return groups(self.candidates.blocking)
 
     def blocked(self, coords: Iterable[int]) -> Ints:
         """The product of the factors of coordinates."""
@@ -88,12 +100,12 @@ class Measures:
             out = out * self.candidates.factors[:, k]
         return out
 
-    @_once
+    @once
     def pages(self, stream: Stream) -> Ints:
         """Pages a stream moves at once."""
         return self.blocked(stream.coords)
 
-    @_once
+    @once
     def fires(self, stream: Stream) -> Ints:
         """Times a stream moves per turn."""
         if self.model.loop is None or not stream.loop:
@@ -105,13 +117,13 @@ class Measures:
         once = self.model.streams[load.stream].fires == 1  # an index is one page, held where it is used
         return not load.axes and not load.indexed and not load.turned and (once or not load.feeds_index)
 
-    @_once
+    @once
     def stays(self, load: Moved) -> npt.NDArray[np.bool_]:
         """Where the load happens once a call: its pages are the same in every turn, there are several, the plan
         says so."""
         return (self.candidates.resident == 1) & (self.turns > 1) & self.can_stay(load)
 
-    @_once
+    @once
     def group(self, load: Moved) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Along x and along y: where one reader serves the sites of a line, because the place does not differ
         along it."""
@@ -128,20 +140,20 @@ class Measures:
         y = plan & (rect[:, 1] > 1) & free_y & (free_x | ~both)
         return x, y
 
-    @_once
+    @once
     def readers(self, load: Moved) -> Ints:
         """Sites that read memory for the load."""
         x, y = self.group(load)
         rect = self.candidates.rect
         return np.where(x, 1, rect[:, 0]) * np.where(y, 1, rect[:, 1])
 
-    @_once
+    @once
     def cast(self, load: Moved) -> npt.NDArray[np.bool_]:
         """Where the load is multicast."""
         x, y = self.group(load)
         return x | y
 
-    @_once
+    @once
     def members(self, load: Moved) -> Ints:
         """Sites of a row that each reader of the load beside a bank reads for, itself the first; 0 where it has none.
 
@@ -168,7 +180,7 @@ class Measures:
         """Where readers beside the banks scatter the load."""
         return np.asarray(self.members(load) > 0, dtype=np.bool_)
 
-    @_once
+    @once
     def sends(self, load: Moved) -> npt.NDArray[np.bool_]:
         """Where pages of the load are sent on: multicast, or scattered by readers beside the banks."""
         return self.cast(load) | self.scattered(load)
@@ -241,12 +253,22 @@ class Measures:
         return [*outer, *middle, *((k, innermost[:, k]) for k in axes)]
 
 
-def _groups(number: Ints) -> tuple[Ints, Ints]:
+def groups(number: Ints) -> tuple[Ints, Ints]:
     """One place of each number; and of every place that of its number among these."""
     some = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
     some[number] = np.arange(len(number))
     there = some >= 0
     return some[there], (np.cumsum(there) - 1)[number]
+
+
+def alike(columns: Iterable[Ints], count: int) -> tuple[Ints, Ints]:
+    """One of `count` rows of each kind, where rows of the same numbers are of one; and of every row the number of its
+    own among these."""
+    number = np.zeros(count, dtype=np.int64)
+    for column in columns:
+        if (column != column[:1]).any():
+            number = np.unique(number * (int(column.max()) + 1) + column, return_inverse=True)[1]
+    return groups(number)
 
 
 def _product(columns: Ints) -> Ints:

@@ -67,29 +67,41 @@ class Writing:
         return Writing(self.moved, self.row, self.first, self.send[rows], self.serve, self.round[rows])
 
 
-def reading(m: Measures, moved: Moved, row: int) -> Reading:
-    """The figures of a load. Of so many accesses on their way some banks have none: assumed is half the loss of a
-    closed network of equal servers of random times, for these are not."""
-    target, stream, members = m.target, m.model.streams[moved.stream], m.members(moved)
-    unit, banks, buffers = target.memory.align, target.memory.banks, m.candidates.buffers
-    size, pages = -(-moved.run_bytes // unit) * unit, m.pages(stream).astype(np.float64)
-    placed, each = members > 0, np.maximum(members, 1)
-    runs, fires, stays, cast = pages * each * moved.runs, m.fires(stream), m.stays(moved), m.cast(moved)
-    serve = np.where(placed, bank_cycles(target, size, True), bank_cycles(target, size))
-    access, sent = moved.runs * serve, sending_cycles(target, stream.page_bytes)
-    sites = np.minimum(m.readers(moved), m.items)
+def serving(m: Measures, moved: Moved) -> Floats:
+    """Cycles for which an access of a load keeps its bank."""
+    size = -(-moved.run_bytes // m.target.memory.align) * m.target.memory.align
+    return np.where(m.members(moved) > 0, bank_cycles(m.target, size, True), bank_cycles(m.target, size))
+
+
+def evened(m: Measures, moved: Moved) -> Floats:
+    """Cycles for which the batches of a load of all sites keep the fullest bank. Of so many accesses on their way some
+    banks have none: assumed is half the loss of a closed network of equal servers of random times, for these are not.
+    """
+    stream, banks, members = m.model.streams[moved.stream], m.target.memory.banks, m.members(moved)
+    pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
+    access, sites = moved.runs * serving(m, moved), np.minimum(m.readers(moved), m.items)
     # Where the last turn is not full, a turn has fewer readers on the average.
-    part = np.where(cast | stays, 1.0, m.items / (sites * m.turns))
-    ahead = np.maximum(sites * pages * np.minimum(buffers, fires), banks)
+    part = np.where(m.cast(moved) | m.stays(moved), 1.0, m.items / (sites * m.turns))
+    ahead = np.maximum(sites * pages * np.minimum(m.candidates.buffers, fires), banks)
     loss = 0.5 * (banks - 1) / ahead * (1.0 - 1.0 / sites)
     # Whatever order sites come in, banks even out over a turn and no further: each site has its own pages of it. A bank
     # with a reader of its own is never without one, and has no part in turns that others are spared.
-    even = fullest(m, moved, fires, sites) / fires
-    own = even = np.where(placed, even * access * _full(m, moved, each), even * part * access * (1.0 + loss))
-    apart = ((buffers == 1) | cast) & ~placed
+    even, own = fullest(m, moved, True, sites) / fires, _full(m, moved, np.maximum(members, 1))
+    return np.where(members > 0, even * access * own, even * part * access * (1.0 + loss))
+
+
+def reading(m: Measures, moved: Moved, row: int) -> Reading:
+    """The figures of a load."""
+    target, stream, members = m.target, m.model.streams[moved.stream], m.members(moved)
+    size, pages = -(-moved.run_bytes // target.memory.align) * target.memory.align, m.pages(stream).astype(np.float64)
+    each, serve = np.maximum(members, 1), serving(m, moved)
+    runs, fires, stays, cast = pages * each * moved.runs, m.fires(stream), m.stays(moved), m.cast(moved)
+    access, sent = moved.runs * serve, sending_cycles(target, stream.page_bytes)
+    own = even = evened(m, moved)
+    apart = ((m.candidates.buffers == 1) | cast) & (members == 0)
     if apart.any():
-        once = fullest(m, moved, np.ones_like(fires))
-        own = np.where(apart, np.where(stays, fullest(m, moved, fires) / fires, once) * access, even)
+        once = fullest(m, moved, False)
+        own = np.where(apart, np.where(stays, fullest(m, moved, True) / fires, once) * access, even)
     x, y = m.group(moved)
     rect = m.candidates.rect
     hops = np.where(x, rect[:, 0] - 1, 0) + np.where(y, rect[:, 1] - 1, 0) + each - 1
@@ -121,13 +133,15 @@ def _full(m: Measures, moved: Moved, members: Ints) -> Floats:
     return ((turns - 1) * members + np.minimum(items - (turns - 1) * m.sites, members)) / (turns * members)
 
 
+def landing(m: Measures, moved: Moved) -> Floats:
+    """Cycles for which the batches of a store of all sites keep the fullest bank."""
+    size = -(-moved.run_bytes // m.target.memory.granule) * m.target.memory.granule
+    return fullest(m, moved, False, np.minimum(m.sites, m.items)) * moved.runs * bank_cycles(m.target, size)
+
+
 def writing(m: Measures, moved: Moved, row: int) -> Writing:
     """The figures of a store."""
-    unit = m.target.memory.granule
-    size = -(-moved.run_bytes // unit) * unit
+    size = -(-moved.run_bytes // m.target.memory.granule) * m.target.memory.granule
     first, serve = sending_cycles(m.target, size), bank_cycles(m.target, size)
-    sites, once = np.minimum(m.sites, m.items), np.ones(m.candidates.count, dtype=np.int64)
     pages = m.pages(m.model.streams[moved.stream]).astype(np.float64)
-    return Writing(
-        moved, row, first, pages * moved.runs * first, serve, fullest(m, moved, once, sites) * moved.runs * serve
-    )
+    return Writing(moved, row, first, pages * moved.runs * first, serve, landing(m, moved))

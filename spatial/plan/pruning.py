@@ -17,7 +17,7 @@ from spatial.plan.candidates import VARIANTS, Ints, Truth
 from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, cycles_of, price_of, traffic
 from spatial.plan.measures import Measures
-from spatial.plan.order import bands, beside, ranked
+from spatial.plan.order import EDGES, bands, beside, ranked
 from spatial.plan.walk import kinds
 from spatial.plan.work import parts_of, paths
 
@@ -68,11 +68,11 @@ def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] 
             return None
         count *= 8
     search = _Search(first)
-    search.best()
+    search.walk()
     rest = floors.upto(*search.place())
     if not np.isin(rest, rows).all():
         search = _Search(_kept(spots, rest, keep), search)
-        search.best()
+    search.best()
     return search.found()
 
 
@@ -88,28 +88,27 @@ class _Floors:
 
     def __init__(self, spots: Measures) -> None:
         self.spots, self.computing = spots, fastest(spots) * (1.0 - ROUNDING)
-        self.quick = bands(self.computing + spots.target.section_cycles * (1.0 - ROUNDING))
         self.lowest, self.second = (np.full(spots.candidates.count, -1, dtype=np.int64) for _ in range(2))
 
     def first(self, count: int) -> Ints:
         """The first `count`, of many more that compute fastest."""
-        most = min(WIDE * count, len(self.quick)) - 1
-        rows = self._known(int(np.partition(self.quick, most)[most])) if most >= 0 else np.zeros(0, dtype=np.int64)
+        most = min(WIDE * count, len(self.computing)) - 1
+        rows = self._known(float(np.partition(self.computing, most)[most]))
         return rows[np.lexsort((self.second[rows], self.lowest[rows]))][:count]
 
     def upto(self, band: int, second: int) -> Ints:
         """Those of which a variant may come before one in `band` whose second longest path is in the band `second`."""
-        rows = self._known(band)
+        rows = self._known(float(EDGES[band]) - self.spots.target.section_cycles)
         lowest = self.lowest[rows]
         return rows[(lowest < band) | ((lowest == band) & (self.second[rows] <= second))]
 
-    def _known(self, band: int) -> Ints:
-        """Those that compute in a band up to `band`, all else known of them."""
-        rows = np.nonzero(self.quick <= band)[0]
+    def _known(self, cycles: float) -> Ints:
+        """Those that compute no longer than `cycles`, all else known of them."""
+        rows = np.nonzero(self.computing <= cycles)[0]
         todo = rows[self.lowest[rows] < 0]
         if len(todo):
-            cycles, second = least(self.spots.take(todo), self.computing[todo])
-            self.lowest[todo], self.second[todo] = bands(cycles * (1.0 - ROUNDING)), bands(second * (1.0 - ROUNDING))
+            lowest, second = least(self.spots.take(todo), self.computing[todo])
+            self.lowest[todo], self.second[todo] = bands(lowest * (1.0 - ROUNDING)), bands(second * (1.0 - ROUNDING))
         return rows
 
 
@@ -119,6 +118,7 @@ class _Search:
     def __init__(self, m: Measures, before: _Search | None = None) -> None:
         self.parts = parts_of(m)
         self.lowest = bound(self.parts)
+        self.bands = bands(self.lowest)
         self.order = np.argsort(self.lowest, kind="stable")
         self.kinds = kinds(m)
         self.cycles = np.full(m.candidates.count, np.inf)
@@ -145,31 +145,27 @@ class _Search:
 
     def best(self) -> None:
         """Walk until the best is known."""
-        lowest = bands(self.lowest)
-        band = int(lowest.min())
-        while not self._first(np.nonzero(lowest <= band)[0], band):
-            band += 1
+        while len(self.todo()):
+            self.walk()
 
-    def _first(self, rows: Ints, band: int) -> bool:
-        """Walk until the first in a band is known, of those that may be in it; or it is known that none is."""
-        rows = rows[~self.known[rows] | (bands(self.cycles[rows]) == band)]
-        place = self._places(rows) if len(rows) > SOME else np.zeros(len(rows), dtype=np.int64)
-        order = np.argsort(place, kind="stable")
-        while True:
-            known = self.known[rows]
-            there = known & (bands(self.cycles[rows]) == band)
-            first = place[there].min(initial=len(rows))
-            todo = rows[order[~known[order] & (place[order] <= first)]]
-            if not len(todo):
-                return bool(there.any())
-            self._walk(todo)
+    def todo(self) -> Ints:
+        """Those that may come before the best that was walked, the likeliest first: those that may be in a lower band,
+        and those of its band that come before it by all else. Where none was walked, those of the lowest band."""
+        found = bands(self.cycles)
+        band = int(found.min()) if self.known.any() else int(self.bands.min())
+        level = np.nonzero(np.where(self.known, found, self.bands) == band)[0]
+        place = self._places(level) if len(level) > FEW else np.zeros(len(level), dtype=np.int64)
+        first = place[self.known[level]].min(initial=len(level))
+        before = level[np.argsort(place, kind="stable")]
+        before = before[np.sort(place) <= first]
+        rows = np.concatenate((self.order[self.bands[self.order] < band], before))
+        return rows[~self.known[rows]]
 
-    def _walk(self, rows: Ints) -> None:
-        """Walk the first of `rows`, the lowest of all else of their kinds too if they are few; the next time more at
-        once."""
-        if len(rows) < self.many:
-            others = self.order[~self.known[self.order] & np.isin(self.kinds[self.order], self.kinds[rows])]
-            others = others[: 2 * self.many]
+    def walk(self) -> None:
+        """Walk the first of those that have to be; at first some others of their kinds too, the lowest."""
+        rows = self.todo()
+        if len(rows) < SOME and not self.known.any():
+            others = self.order[np.isin(self.kinds[self.order], self.kinds[rows])]
             rows = np.concatenate((rows, others[~np.isin(others, rows)]))
         rows = rows[: self.many]
         self.cycles[rows] = cycles_of(self.parts.take(rows), self.lowest[rows])
