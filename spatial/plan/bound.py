@@ -20,7 +20,7 @@ from spatial.plan.compute import computing_of
 from spatial.plan.engines import sender_of
 from spatial.plan.figures import sending_cycles
 from spatial.plan.measures import Floats, Measures
-from spatial.plan.movers import Reading, evened, landing, serving
+from spatial.plan.movers import Reading, evened, landing
 from spatial.plan.turn import grain
 from spatial.plan.work import Parts, busiest, computed, moving, received, sent, served, steps, stored, trips, written
 
@@ -47,20 +47,17 @@ def fastest(spots: Measures) -> Floats:
 
 def least(spots: Measures, computing: Floats) -> tuple[Floats, Floats]:
     """Cycles that each blocking at its place takes at least, in any variant; and that its second longest path works:
-    of `computing` and moving with all held that can be, and of the banks evenly used; all multicast that can be, or
-    nothing; with readers beside the banks, or none. `spots`: all multicast and held that can be."""
+    of `computing`, of the movers and of the banks, with readers beside the banks or none. `spots`: all multicast and
+    held that can be."""
     spots = spots.variant(buffers=MOST)
-    moved, beside = _either(spots), readers(spots)
+    (memory, movers), beside = _moved(spots), readers(spots)
     rows = np.nonzero(beside.beside)[0]
     if len(rows):
-        moved[rows] = np.minimum(moved[rows], _either(beside.take(rows)))
-    second = np.minimum(computing, moved - spots.target.memory.latency)
-    return np.maximum(computing, moved) + spots.target.section_cycles, second
-
-
-def _either(m: Measures) -> Floats:
-    """Cycles of moving, all multicast that can be, or nothing: the fewer."""
-    return np.minimum(_moved(m), _moved(m.variant(multicast=0)))
+        banks, moves = _moved(beside.take(rows))
+        memory[rows], movers[rows] = np.minimum(memory[rows], banks), np.minimum(movers[rows], moves)
+    shorter, longer = np.minimum(computing, movers), np.maximum(computing, movers)
+    longest = np.maximum(longer, memory + spots.target.memory.latency)
+    return longest + spots.target.section_cycles, np.maximum(shorter, np.minimum(longer, memory))
 
 
 def readers(spots: Measures) -> Measures:
@@ -68,28 +65,27 @@ def readers(spots: Measures) -> Measures:
     return spots.variant(beside=1)
 
 
-def _moved(m: Measures) -> Floats:
-    """Cycles of the banks, or of the movers evenly used, in a call: the longer."""
+def _moved(m: Measures) -> tuple[Floats, Floats]:
+    """Cycles of the fullest bank, and of the movers evenly used, in a call. Of what is multicast the banks are spared
+    and the movers have no more than of what is not, so this is of it and of what is not too."""
     target, step = m.target, m.target.step_cycles
     memory, movers = (np.zeros(m.candidates.count) for _ in range(2))
     again = np.zeros(m.candidates.count, dtype=np.bool_)
     for load in m.model.loads:
-        stream, stays = m.model.streams[load.stream], m.stays(load)
-        pages, fires, members = m.pages(stream).astype(np.float64), m.fires(stream), m.members(load)
+        stream, stays, members = m.model.streams[load.stream], m.stays(load), m.members(load)
+        pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
         steps, times = np.where(stays, 1, fires * m.turns), np.where(stays, fires, 1)
         memory, again = memory + evened(m, load) * (steps * times), again | ~stays
         each = times * pages * np.maximum(members, 1)
-        issue, sent = each * load.runs * target.network.issue, each * sending_cycles(target, stream.page_bytes)
-        waits = np.maximum(issue + step, issue + serving(m, load) + target.memory.latency)
-        casts = np.where(m.beside, issue + step, waits) + sent
-        movers = movers + steps * (step + np.where(m.sends(load), casts, issue))
+        sent = np.where(members > 0, each * sending_cycles(target, stream.page_bytes) + step, 0.0)
+        movers = movers + steps * (step + each * load.runs * target.network.issue + sent)
     for store in m.model.stores:
         stream, unit = m.model.streams[store.stream], target.memory.granule
         send = store.runs * sending_cycles(target, -(-store.run_bytes // unit) * unit)
         movers = movers + (step + m.pages(stream) * send) * m.fires(stream) * m.turns
         # Of what is stored after the last load none waits.
         memory = memory + landing(m, store) * np.where(again, m.fires(stream) * (m.turns - 1), 0)
-    return np.maximum(memory + target.memory.latency, movers / len(moving(target)))
+    return memory, movers / len(moving(target))
 
 
 def bound(parts: Parts) -> Floats:

@@ -68,7 +68,7 @@ def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] 
             return None
         count *= 8
     search = _Search(first)
-    search.walk()
+    search.walk(search.todo())
     rest = floors.upto(*search.place())
     if not np.isin(rest, rows).all():
         search = _Search(_kept(spots, rest, keep), search)
@@ -96,11 +96,14 @@ class _Floors:
         rows = self._known(float(np.partition(self.computing, most)[most]))
         return rows[np.lexsort((self.second[rows], self.lowest[rows]))][:count]
 
-    def upto(self, band: int, second: int) -> Ints:
-        """Those of which a variant may come before one in `band` whose second longest path is in the band `second`."""
+    def upto(self, band: int, second: int, moved: float) -> Ints:
+        """Those of which a variant may come before one in `band` whose second longest path is in the band `second`,
+        and that has `moved` so many bytes."""
         rows = self._known(float(EDGES[band]) - self.spots.target.section_cycles)
-        lowest = self.lowest[rows]
-        return rows[(lowest < band) | ((lowest == band) & (self.second[rows] <= second))]
+        rows = rows[self.lowest[rows] <= band]
+        less = traffic(self.spots.take(rows)) <= moved
+        may = (self.second[rows] < second) | ((self.second[rows] == second) & less)
+        return rows[(self.lowest[rows] < band) | may]
 
     def _known(self, cycles: float) -> Ints:
         """Those that compute no longer than `cycles`, all else known of them."""
@@ -123,6 +126,8 @@ class _Search:
         self.kinds = kinds(m)
         self.cycles = np.full(m.candidates.count, np.inf)
         self.many = SOME
+        # Of those in a band up to `placed`, their places by all but their cycles.
+        self.placed, self.places = -1, np.zeros(m.candidates.count, dtype=np.int64)
         if before is not None:
             _, own, other = np.intersect1d(_codes(m), _codes(before.parts.m), return_indices=True)
             self.cycles[own] = before.cycles[other]
@@ -137,33 +142,35 @@ class _Search:
         parts = self.parts.take(np.nonzero(self.known)[0])
         return parts.m, price_of(parts, self.cycles[self.known])
 
-    def place(self) -> tuple[int, int]:
-        """The band of the best that was walked, and that of its second longest path."""
+    def place(self) -> tuple[int, int, float]:
+        """Of the best that was walked its band, that of its second longest path, and its traffic."""
         m, cost = self.found()
         best = ranked(m, cost)[:1]
-        return int(bands(cost.cycles[best])[0]), int(beside(m.take(best), cost.paths[:, best], cost.traffic[best])[0][0])
+        second, moved, *_ = beside(m.take(best), cost.paths[:, best], cost.traffic[best])
+        return int(bands(cost.cycles[best])[0]), int(second[0]), float(moved[0])
 
     def best(self) -> None:
         """Walk until the best is known."""
-        while len(self.todo()):
-            self.walk()
+        while len(rows := self.todo()):
+            self.walk(rows)
 
     def todo(self) -> Ints:
         """Those that may come before the best that was walked, the likeliest first: those that may be in a lower band,
         and those of its band that come before it by all else. Where none was walked, those of the lowest band."""
         found = bands(self.cycles)
         band = int(found.min()) if self.known.any() else int(self.bands.min())
+        if band > self.placed:
+            self.placed, rows = band, np.nonzero(self.bands <= band)[0]
+            self.places[rows] = self._places(rows) if len(rows) > FEW else 0
         level = np.nonzero(np.where(self.known, found, self.bands) == band)[0]
-        place = self._places(level) if len(level) > FEW else np.zeros(len(level), dtype=np.int64)
-        first = place[self.known[level]].min(initial=len(level))
-        before = level[np.argsort(place, kind="stable")]
-        before = before[np.sort(place) <= first]
+        first = self.places[level[self.known[level]]].min(initial=len(self.places))
+        before = level[self.places[level] <= first]
+        before = before[np.argsort(self.places[before], kind="stable")]
         rows = np.concatenate((self.order[self.bands[self.order] < band], before))
         return rows[~self.known[rows]]
 
-    def walk(self) -> None:
-        """Walk the first of those that have to be; at first some others of their kinds too, the lowest."""
-        rows = self.todo()
+    def walk(self, rows: Ints) -> None:
+        """Walk the first of `rows`; at first some others of their kinds too, the lowest."""
         if len(rows) < SOME and not self.known.any():
             others = self.order[np.isin(self.kinds[self.order], self.kinds[rows])]
             rows = np.concatenate((rows, others[~np.isin(others, rows)]))
