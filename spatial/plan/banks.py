@@ -62,7 +62,7 @@ def _spectrum(stride: Ints, extent: Ints, stretch: int, banks: int) -> Spectrum:
     """The spectrum of how many of `extent` pages, `stride` bytes apart, lie in each bank."""
     counts = np.empty((len(stride), banks))
     steps = stride % (stretch * banks)  # whole rounds of the banks change no bank
-    for step in np.unique(steps).tolist():
+    for step in {*steps.tolist()}:
         rows = np.nonzero(steps == step)[0]
         period = stretch * banks // gcd(step, stretch * banks)
         first = _first(step, min(period, int(extent[rows].max())), stretch, banks)

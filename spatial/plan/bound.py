@@ -15,7 +15,6 @@ from dataclasses import replace
 import numpy as np
 
 from spatial.ir.body import Body
-from spatial.plan.candidates import VARIANTS
 from spatial.plan.compute import computing_of
 from spatial.plan.engines import sender_of
 from spatial.plan.figures import sending_cycles
@@ -23,10 +22,6 @@ from spatial.plan.measures import Floats, Measures
 from spatial.plan.movers import Reading, evened, landing
 from spatial.plan.turn import grain
 from spatial.plan.work import Parts, busiest, computed, moving, received, sent, served, steps, stored, trips, written
-
-
-MOST = int(VARIANTS[:, 2].max())
-"""Batches that a queue has room for at most."""
 
 
 def fastest(spots: Measures) -> Floats:
@@ -48,8 +43,7 @@ def fastest(spots: Measures) -> Floats:
 def least(spots: Measures, computing: Floats) -> tuple[Floats, Floats]:
     """Cycles that each blocking at its place takes at least, in any variant; and that its second longest path works:
     of `computing`, of the movers and of the banks, with readers beside the banks or none. `spots`: all multicast and
-    held that can be."""
-    spots = spots.variant(buffers=MOST)
+    held that can be, with most room in queues."""
     (memory, movers), beside = _moved(spots), readers(spots)
     rows = np.nonzero(beside.beside)[0]
     if len(rows):

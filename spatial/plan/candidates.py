@@ -172,7 +172,8 @@ def smallest(combos: Ints, axes: int) -> Candidates:
 def spots_of(
     model: Model, target: Target, combos: Ints | None = None, only: tuple[int, int] | None = None
 ) -> Candidates:
-    """Every blocking at every place, all multicast and held that can be. `combos`: blockings to keep to (rows of
+    """Every blocking at every place, in the first of all variants: all multicast and held that can be, with most room
+    in queues. `combos`: blockings to keep to (rows of
     factors); all where None. `only`: the rectangle to keep to."""
     combos = np.array(blockings(model, LIMIT), dtype=np.int64) if combos is None else combos
     axes = len(model.body.items.grid)
@@ -182,9 +183,9 @@ def spots_of(
     for axis in range(axes):
         for side in range(2):
             spread[:, axis] *= np.where(along[:, side] == axis, rect[:, side], 1)
-    once = np.ones(len(rows), dtype=np.int64)
+    flags = (np.full(len(rows), flag, dtype=np.int64) for flag in VARIANTS[0])
     inner = innermost(model, target, combos)[rows]
-    return Candidates(combos[rows], inner, spread, along, rect, once, once, once, 0 * once, rows, np.arange(len(rows)))
+    return Candidates(combos[rows], inner, spread, along, rect, *flags, rows, np.arange(len(rows)))
 
 
 def variants_of(spots: Candidates) -> Candidates:

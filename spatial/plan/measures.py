@@ -30,17 +30,20 @@ def once(measure: Callable[Concatenate[Measures, S, P], V]) -> Callable[Concaten
 
     @wraps(measure)
     def known(m: Measures, of: S, *args: P.args, **kwargs: P.kwargs) -> V:
-        found: dict[tuple[object, ...], V] = m.__dict__.setdefault(f"_{measure.__name__}", {})
-        name = (of.queue if isinstance(of, Stream) else of.stage, *args)
-        if name not in found:
-            found[name] = measure(m, of, *args, **kwargs)
-        return found[name]
+        found: dict[object, V] = m.__dict__.setdefault(f"_{measure.__name__}", {})
+        name = of.queue if isinstance(of, Stream) else of.stage
+        key = (name, *args) if args else name
+        if key not in found:
+            found[key] = measure(m, of, *args, **kwargs)
+        return found[key]
 
     return known
 
 
-PLACED = ("grid", "turns", "items", "sites", "spots", "blockings", "_pages", "_fires", "_dealt")
-"""What is the same for all variants of a blocking at its place, under the name it is known by once it is measured."""
+PLACED = ("grid", "turns", "items", "sites")
+PLACED_OF = ("_pages", "_fires", "__dealt")
+"""What is the same for all variants of a blocking at its place, and of each stream, load and store: the names under
+which it is known once it is measured."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +55,18 @@ class Measures:
     target: Target
 
     def take(self, rows: Truth | Ints) -> Measures:
-        """The uses of some of the candidates."""
-        return Measures(self.model, self.candidates.take(rows), self.target)
+        """The uses of some of the candidates; what is known of a place goes with it."""
+        out, known = Measures(self.model, self.candidates.take(rows), self.target), self.__dict__
+        out.__dict__.update({name: known[name][rows] for name in PLACED if name in known})
+        for name in PLACED_OF:
+            out.__dict__[name] = {key: found[rows] for key, found in known.get(name, {}).items()}
+        return out
 
-    def variant(self, **flags: int) -> Measures:
+    def variant(self, **flags: Ints | int) -> Measures:
         """The uses of other variants of the same blockings at their places: those with `flags`."""
         ones = np.ones(self.candidates.count, dtype=np.int64)
         out = replace(self, candidates=replace(self.candidates, **{name: n * ones for name, n in flags.items()}))
-        out.__dict__.update({name: self.__dict__[name] for name in PLACED if name in self.__dict__})
+        out.__dict__.update({name: self.__dict__[name] for name in (*PLACED, *PLACED_OF) if name in self.__dict__})
         return out
 
     @cached_property

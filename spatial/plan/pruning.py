@@ -8,7 +8,6 @@ is walked first. Walks go over some candidates at once: one costs hardly less th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,10 +43,8 @@ def variants(spots: Measures) -> Measures:
     tells = (casts[:, None] | (multicast == 0)) & (stays[:, None] | (resident == 0))
     tells &= readers(spots).beside[:, None] | (beside == 0)
     rows, flags = np.nonzero(tells)
-    many = spots.candidates.take(rows)
     set_to = {"multicast": multicast, "resident": resident, "buffers": buffers, "beside": beside}
-    many = replace(many, **{name: flag[flags] for name, flag in set_to.items()})
-    m = Measures(spots.model, many, spots.target)
+    m = spots.take(rows).variant(**{name: flag[flags] for name, flag in set_to.items()})
     return m.take(np.nonzero(legal(m))[0])
 
 
@@ -60,8 +57,8 @@ def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] 
     none is legal."""
     floors, count = _Floors(spots), FEW
     while True:
-        rows = floors.first(count)
-        first = _kept(spots, rows, keep)
+        near = floors.first(count)
+        first = _kept(near, keep)
         if first.candidates.count:
             break
         if count >= spots.candidates.count:
@@ -70,49 +67,46 @@ def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] 
     search = _Search(first)
     search.walk(search.todo())
     rest = floors.upto(*search.place())
-    if not np.isin(rest, rows).all():
-        search = _Search(_kept(spots, rest, keep), search)
+    if not np.isin(rest.candidates.spot, near.candidates.spot).all():
+        search = _Search(_kept(rest, keep), search)
     search.best()
     return search.found()
 
 
-def _kept(spots: Measures, rows: Ints, keep: Keep | None) -> Measures:
+def _kept(spots: Measures, keep: Keep | None) -> Measures:
     """The legal variants of some blockings at their places, those of `keep`."""
-    some = variants(spots.take(np.sort(rows)))
+    some = variants(spots)
     return some if keep is None else some.take(np.nonzero(keep(some))[0])
 
 
 class _Floors:
-    """Of blockings at their places the lowest band that a variant may be in, and the lowest of its second longest
-    path: by computing alone, and by all else of those that it does not rule out."""
+    """Blockings at their places, what they compute at least; and of those `near`, that compute for `reach` cycles at
+    most, the lowest band that a variant may be in, and the lowest of its second longest path."""
 
     def __init__(self, spots: Measures) -> None:
         self.spots, self.computing = spots, fastest(spots) * (1.0 - ROUNDING)
-        self.lowest, self.second = (np.full(spots.candidates.count, -1, dtype=np.int64) for _ in range(2))
+        self.reach = -1.0
 
-    def first(self, count: int) -> Ints:
+    def first(self, count: int) -> Measures:
         """The first `count`, of many more that compute fastest."""
         most = min(WIDE * count, len(self.computing)) - 1
-        rows = self._known(float(np.partition(self.computing, most)[most]))
-        return rows[np.lexsort((self.second[rows], self.lowest[rows]))][:count]
+        self._near(float(np.partition(self.computing, most)[most]))
+        return self.near.take(np.lexsort((self.second, self.lowest))[:count])
 
-    def upto(self, band: int, second: int, moved: float) -> Ints:
+    def upto(self, band: int, second: int, moved: float) -> Measures:
         """Those of which a variant may come before one in `band` whose second longest path is in the band `second`,
         and that has `moved` so many bytes."""
-        rows = self._known(float(EDGES[band]) - self.spots.target.section_cycles)
-        rows = rows[self.lowest[rows] <= band]
-        less = traffic(self.spots.take(rows)) <= moved
-        may = (self.second[rows] < second) | ((self.second[rows] == second) & less)
-        return rows[(self.lowest[rows] < band) | may]
+        self._near(float(EDGES[band]) - self.spots.target.section_cycles)
+        alike = (self.second < second) | ((self.second == second) & (traffic(self.near) <= moved))
+        return self.near.take(np.nonzero((self.lowest < band) | ((self.lowest == band) & alike))[0])
 
-    def _known(self, cycles: float) -> Ints:
-        """Those that compute no longer than `cycles`, all else known of them."""
-        rows = np.nonzero(self.computing <= cycles)[0]
-        todo = rows[self.lowest[rows] < 0]
-        if len(todo):
-            lowest, second = least(self.spots.take(todo), self.computing[todo])
-            self.lowest[todo], self.second[todo] = bands(lowest * (1.0 - ROUNDING)), bands(second * (1.0 - ROUNDING))
-        return rows
+    def _near(self, reach: float) -> None:
+        """Know those that compute for `reach` cycles at most."""
+        if reach > self.reach:
+            rows, self.reach = np.nonzero(self.computing <= reach)[0], reach
+            self.near = self.spots.take(rows)
+            cycles, second = least(self.near, self.computing[rows])
+            self.lowest, self.second = bands(cycles * (1.0 - ROUNDING)), bands(second * (1.0 - ROUNDING))
 
 
 class _Search:
