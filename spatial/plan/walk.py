@@ -47,7 +47,7 @@ def walk(parts: Parts) -> Floats:
     """Cycles from the start of a call to its end, of candidates of one kind."""
     walker = _Walker(parts)
     walker.call()
-    return np.maximum(walker.engine.max(axis=0), walker.landed[0])
+    return np.maximum(walker.every.max(axis=0), walker.landed[0])
 
 
 class _Batch:
@@ -75,7 +75,6 @@ class _Walker:
     def __init__(self, parts: Parts) -> None:
         self.parts, self.m, self.target, self.model = parts, parts.m, parts.m.target, parts.m.model
         self.count = self.m.candidates.count
-        self.columns = np.arange(self.count)
         self.stages = {s.name: s for s in self.model.body.stages}
         self.number = {s.queue: n for n, s in enumerate(self.model.streams)}
         self.single: Truth = np.asarray(self.m.candidates.buffers == 1, dtype=np.bool_)
@@ -97,24 +96,29 @@ class _Walker:
         # One array, so that a jump over many rounds moves all clocks at once.
         self.clocks = np.zeros((sum(sizes), self.count))
         views: list[Floats] = np.split(self.clocks, np.cumsum(sizes)[:-1])
-        self.engine, self.packer, self.ports, self.there, self.free, self.room = views[:6]
+        self.every = views[0]
+        # Of engines and ports all rows in one: which one it is may differ from candidate to candidate (`_alike`).
+        self.engine, self.packer, self.ports = (view.reshape(-1) for view in views[:3])
+        self.there, self.free, self.room = views[3:6]
         self.bank, self.asked, self.evened, self.staged, self.emptied, self.space, self.landed = views[6:]
-        # Of all loads: cycles of issuing a batch and of serving all sites', whether they read ahead, what they fill.
+        # Of all loads: cycles of issuing a batch and of serving all sites', and what a site alone is spared of these;
+        # whether they read ahead, what they fill.
         reads = list(parts.loads.values())
         none = np.zeros((0, self.count))
         self.issues = np.array([np.maximum(x.issue, 1.0) for x in reads]) if reads else none
         self.evens = np.array([x.even for x in reads]) if reads else none
+        self.lacks = np.array([np.maximum(x.even - x.round, 0.0) for x in reads]) if reads else none
         self.ahead = np.array([(~x.cast | x.apart) & ~x.stays for x in reads]) if reads else none
         self.filled = np.array([x.moved.stream for x in reads], dtype=np.int64)
         self.sent: Truth = np.array([x.cast & x.apart for x in reads], dtype=np.bool_)
         # What each engine takes without its waits for others' room or pages; and what the banks have served.
         self.counts = np.zeros((engines + 1, self.count))
-        self.alone, self.served = self.counts[:-1], self.counts[-1:]
+        self.alone, self.served = self.counts[:-1].reshape(-1), self.counts[-1:]
 
-    def _alike(self, rows: Ints) -> tuple[int | Ints, ...]:
-        """An index to one row of every column; plain where it is the same row in all, for that is fast."""
-        first = int(rows[0])
-        return (first,) if (rows == first).all() else (rows, self.columns)
+    def _alike(self, rows: Ints) -> slice | Ints:
+        """Where, in all rows in one, the row of each column is; plain where it is the same in all, for that is fast."""
+        first = int(rows[0]) * self.count
+        return slice(first, first + self.count) if (rows == rows[0]).all() else rows * self.count + np.arange(self.count)
 
     # ------------------------------------------------------------ loops
 
@@ -165,7 +169,7 @@ class _Walker:
                 np.copyto(self.clocks, before[0], where=idle)
                 np.copyto(self.counts, before[1], where=idle)
             if walked == ROUNDS:
-                done.append((np.maximum.reduce(self.engine[self.pace], axis=0), self.counts.copy()))
+                done.append((np.maximum.reduce(self.every[self.pace], axis=0), self.counts.copy()))
 
     # ------------------------------------------------------------ steps
 
@@ -261,14 +265,16 @@ class _Walker:
         Where sites begin together, and each asks for the last page of a round later than the banks take to serve the
         last load to all, that load stands behind what all sites have asked for before: all end the round together
         again, and stay in step."""
-        row, lacks = load.row, np.maximum(load.even - load.round, 0.0)
-        period = np.maximum(start - self.asked[row], 1.0)
-        met = np.where(self.asked[row] > 0, load.even / (2.0 * period), 1.0)
-        drift = free + np.minimum(met * load.even, lacks)
+        row, lacks = load.row, self.lacks[load.row]
+        drift = free
+        if lacks.any():
+            asked = self.asked[row]
+            met = np.where(asked > 0, load.even / (2.0 * np.maximum(start - asked, 1.0)), 1.0)
+            drift = free + np.minimum(met * load.even, lacks)
         if not row:
             return drift
         last = issued - self.asked[:row] >= load.even
-        behind = np.where(last, self.evened[:row], 0.0).max(axis=0)
+        behind = np.maximum.reduce(np.where(last, self.evened[:row], 0.0), axis=0)
         return np.where(behind > start, np.maximum(drift, behind + lacks), drift)
 
     def _others(self, row: int, start: Floats, last: Floats) -> Floats:
@@ -282,7 +288,7 @@ class _Walker:
             if row < loads:
                 served[row] = 0.0
             free = np.maximum(free, np.maximum.reduce(served, axis=0))
-        if row + 1 < loads:
+        if self.ahead[row + 1 :].any():
             later = slice(row + 1, loads)
             known = self.room[self.filled[later]]
             if len(self.space):
@@ -349,8 +355,8 @@ class _Walker:
 
 
 def _part(time: Floats, whole: Floats) -> Floats:
-    """The part of `whole` that `time` is, from none to all of it."""
-    return np.minimum(np.maximum(time / whole, 0.0), 1.0)
+    """The part of `whole` that `time` is, up to all of it; none where it is not above 0."""
+    return np.minimum(time / whole, 1.0)
 
 
 def _or(where: Truth | None, value: Floats, other: Floats | float) -> Floats:
