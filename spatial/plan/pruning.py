@@ -117,7 +117,7 @@ class _Search:
         self.lowest = bound(self.parts)
         self.bands = bands(self.lowest)
         self.order = np.argsort(self.lowest, kind="stable")
-        self.kinds = kinds(m)
+        self.forms = _forms(m)
         self.cycles = np.full(m.candidates.count, np.inf)
         self.many = SOME
         # Of those in a band up to `placed`, their places by all but their cycles.
@@ -164,10 +164,10 @@ class _Search:
         return rows[~self.known[rows]]
 
     def walk(self, rows: Ints) -> None:
-        """Walk the first of `rows`; at first some others of their kinds too, the lowest."""
-        if len(rows) < SOME and not self.known.any():
-            others = self.order[np.isin(self.kinds[self.order], self.kinds[rows])]
-            rows = np.concatenate((rows, others[~np.isin(others, rows)]))
+        """Walk the first of `rows`; where none was walked, those of the form of the first alone, and others of it."""
+        if not self.known.any():
+            rows = np.concatenate((rows, self.order[~np.isin(self.order, rows)]))
+            rows = rows[self.forms[rows] == self.forms[rows[0]]]
         rows = rows[: self.many]
         self.cycles[rows] = cycles_of(self.parts.take(rows), self.lowest[rows])
         self.many *= 4
@@ -183,6 +183,15 @@ class _Search:
         out = np.empty(len(order), dtype=np.int64)
         out[order] = np.cumsum(differs)
         return out
+
+
+def _forms(m: Measures) -> Ints:
+    """The same number for candidates that are walked together for little more than one: those of one kind that send on
+    and hold the same loads."""
+    form = kinds(m)
+    for load in m.model.loads:
+        form = 8 * form + 4 * m.cast(load) + 2 * m.stays(load) + m.scattered(load)
+    return form
 
 
 def _codes(m: Measures) -> Ints:
