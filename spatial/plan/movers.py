@@ -100,8 +100,9 @@ def reading(m: Measures, moved: Moved, row: int) -> Reading:
     own = even = evened(m, moved)
     apart = ((m.candidates.buffers == 1) | cast) & (members == 0)
     if apart.any():
-        once = fullest(m, moved, False)
-        own = np.where(apart, np.where(stays, fullest(m, moved, True) / fires, once) * access, even)
+        own = fullest(m, moved, False)
+        own = np.where(stays, fullest(m, moved, True) / fires, own) if stays.any() else own
+        own = np.where(apart, own * access, even)
     x, y = m.group(moved)
     rect = m.candidates.rect
     hops = np.where(x, rect[:, 0] - 1, 0) + np.where(y, rect[:, 1] - 1, 0) + each - 1

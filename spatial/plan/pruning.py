@@ -16,14 +16,14 @@ from spatial.plan.candidates import VARIANTS, Ints, Truth
 from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, cycles_of, price_of, traffic
 from spatial.plan.measures import Measures
-from spatial.plan.order import EDGES, bands, beside, ranked
+from spatial.plan.order import EDGES, bands, beside
 from spatial.plan.walk import kinds
 from spatial.plan.work import parts_of, paths
 
 FEW = 128
 """Blockings at their places that are looked at first; more where none of them has a legal variant."""
 
-WIDE = 16
+WIDE = 8
 """The first are found among so many times as many: those that compute fastest."""
 
 SOME = 128
@@ -138,10 +138,11 @@ class _Search:
 
     def place(self) -> tuple[int, int, float]:
         """Of the best that was walked its band, that of its second longest path, and its traffic."""
-        m, cost = self.found()
-        best = ranked(m, cost)[:1]
-        second, moved, *_ = beside(m.take(best), cost.paths[:, best], cost.traffic[best])
-        return int(bands(cost.cycles[best])[0]), int(second[0]), float(moved[0])
+        found = bands(self.cycles)
+        few = self.parts.take(np.nonzero(found == found.min())[0])
+        second, moved, *others = beside(few.m, paths(few), traffic(few.m))
+        best = np.lexsort((*others[::-1], moved, second))[0]
+        return int(found.min()), int(second[best]), float(moved[best])
 
     def best(self) -> None:
         """Walk until the best is known."""
