@@ -6,6 +6,7 @@
     model        a template as the numbers plans are judged by
     candidates   every plan under consideration, as columns of arrays
     measures     what each candidate uses
+    places       where a blocking's items may be spread, and every blocking at every place
     constraints  the one list of what a plan must keep; the search and the error text use it
     banks        how a round of accesses falls on the memory's banks
     movers       what a batch of a load or a store costs

@@ -10,8 +10,6 @@ common is found first (`least`).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from spatial.ir.body import Body
@@ -20,24 +18,22 @@ from spatial.plan.engines import sender_of
 from spatial.plan.figures import sending_cycles
 from spatial.plan.measures import Floats, Measures
 from spatial.plan.movers import Reading, evened, landing
+from spatial.plan.places import Spots
 from spatial.plan.turn import grain
 from spatial.plan.work import Parts, busiest, computed, moving, received, sent, served, steps, stored, trips, written
 
 
-def fastest(spots: Measures) -> Floats:
+def fastest(spots: Spots) -> Floats:
     """Cycles that each blocking at its place computes at least, in any variant: what a turn takes is the same at all
-    places. `spots`: all multicast and held that can be."""
-    rows, where = spots.blockings
-    few = spots.take(rows).candidates
-    # On one site there are as many turns as there can be, so that all is held that any place can hold.
-    m = Measures(spots.model, replace(few, spread=np.ones_like(few.spread)), spots.target)
-    once, turn = (np.zeros(len(rows)) for _ in range(2))
+    places, but where there is one turn and nothing is held."""
+    m, number = spots.alone(), spots.places.number
+    once, turn = (np.zeros(m.candidates.count) for _ in range(2))
     for work in m.model.work:
         does, stage = computing_of(m, work), m.model.body.stage(work.stage)
         for depth in {*does.step, *does.update, *does.made}:
             each = does.least(depth) * trips(m, stage, depth)
             once, turn = (once, turn + each) if depth >= 0 else (once + each, turn)
-    return once[where] + turn[where] * spots.turns
+    return once[number] + turn[number] * spots.places.turns
 
 
 def least(spots: Measures, computing: Floats) -> tuple[Floats, Floats]:
@@ -60,16 +56,17 @@ def readers(spots: Measures) -> Measures:
 
 
 def _moved(m: Measures) -> tuple[Floats, Floats]:
-    """Cycles of the fullest bank, and of the movers evenly used, in a call. Of what is multicast the banks are spared
-    and the movers have no more than of what is not, so this is of it and of what is not too."""
-    target, step = m.target, m.target.step_cycles
+    """Cycles of the fullest bank, and of the movers evenly used, in a call: of what is multicast if it can be, or is
+    not, the fewer."""
+    target, step, apart = m.target, m.target.step_cycles, m.variant(multicast=0)
     memory, movers = (np.zeros(m.candidates.count) for _ in range(2))
     again = np.zeros(m.candidates.count, dtype=np.bool_)
     for load in m.model.loads:
         stream, stays, members = m.model.streams[load.stream], m.stays(load), m.members(load)
         pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
         steps, times = np.where(stays, 1, fires * m.turns), np.where(stays, fires, 1)
-        memory, again = memory + evened(m, load) * (steps * times), again | ~stays
+        even, again = np.minimum(evened(m, load), evened(apart, load)), again | ~stays
+        memory = memory + even * (steps * times)
         each = times * pages * np.maximum(members, 1)
         sent = np.where(members > 0, each * sending_cycles(target, stream.page_bytes) + step, 0.0)
         movers = movers + steps * (step + each * load.runs * target.network.issue + sent)

@@ -96,11 +96,6 @@ class Measures:
         """One candidate of each blocking at its place; and of every candidate the number of its own among them."""
         return groups(self.candidates.spot)
 
-    @cached_property
-    def blockings(self) -> tuple[Ints, Ints]:
-        """One candidate of each blocking; and of every candidate the number of its own among them."""
-        return groups(self.candidates.blocking)
-
     def blocked(self, coords: Iterable[int]) -> Ints:
         """The product of the factors of coordinates."""
         out = np.ones(self.candidates.count, dtype=np.int64)

@@ -17,6 +17,7 @@ from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, cycles_of, price_of, traffic
 from spatial.plan.measures import Measures
 from spatial.plan.order import EDGES, bands, beside
+from spatial.plan.places import Spots
 from spatial.plan.walk import kinds
 from spatial.plan.work import parts_of, paths
 
@@ -52,16 +53,18 @@ Keep = Callable[[Measures], Truth]
 """Which of some candidates are looked at: a search held to part of its space."""
 
 
-def pruned(spots: Measures, keep: Keep | None = None) -> tuple[Measures, Price] | None:
+def pruned(spots: Spots, keep: Keep | None = None) -> tuple[Measures, Price] | None:
     """Of all variants of `spots` (those of `keep`) the candidates that were priced, the best among them; None where
     none is legal."""
+    if not spots.count:
+        return None
     floors, count = _Floors(spots), FEW
     while True:
         near = floors.first(count)
         first = _kept(near, keep)
         if first.candidates.count:
             break
-        if count >= spots.candidates.count:
+        if count >= spots.count:
             return None
         count *= 8
     search = _Search(first)
@@ -83,7 +86,7 @@ class _Floors:
     """Blockings at their places, what they compute at least; and of those `near`, that compute for `reach` cycles at
     most, the lowest band that a variant may be in, and the lowest of its second longest path."""
 
-    def __init__(self, spots: Measures) -> None:
+    def __init__(self, spots: Spots) -> None:
         self.spots, self.computing = spots, fastest(spots) * (1.0 - ROUNDING)
         self.reach = -1.0
 
@@ -93,18 +96,17 @@ class _Floors:
         self._near(float(np.partition(self.computing, most)[most]))
         return self.near.take(np.lexsort((self.second, self.lowest))[:count])
 
-    def upto(self, band: int, second: int, moved: float) -> Measures:
-        """Those of which a variant may come before one in `band` whose second longest path is in the band `second`,
-        and that has `moved` so many bytes."""
+    def upto(self, band: int, second: int) -> Measures:
+        """Those of which a variant may come before one in `band` whose second longest path is in the band `second`."""
         self._near(float(EDGES[band]) - self.spots.target.section_cycles)
-        alike = (self.second < second) | ((self.second == second) & (traffic(self.near) <= moved))
-        return self.near.take(np.nonzero((self.lowest < band) | ((self.lowest == band) & alike))[0])
+        alike = (self.lowest == band) & (self.second <= second)
+        return self.near.take(np.nonzero((self.lowest < band) | alike)[0])
 
     def _near(self, reach: float) -> None:
         """Know those that compute for `reach` cycles at most."""
         if reach > self.reach:
             rows, self.reach = np.nonzero(self.computing <= reach)[0], reach
-            self.near = self.spots.take(rows)
+            self.near = self.spots.at(rows)
             cycles, second = least(self.near, self.computing[rows])
             self.lowest, self.second = bands(cycles * (1.0 - ROUNDING)), bands(second * (1.0 - ROUNDING))
 
@@ -136,13 +138,12 @@ class _Search:
         parts = self.parts.take(np.nonzero(self.known)[0])
         return parts.m, price_of(parts, self.cycles[self.known])
 
-    def place(self) -> tuple[int, int, float]:
-        """Of the best that was walked its band, that of its second longest path, and its traffic."""
+    def place(self) -> tuple[int, int]:
+        """The band of the best that was walked, and that of its second longest path."""
         found = bands(self.cycles)
         few = self.parts.take(np.nonzero(found == found.min())[0])
-        second, moved, *others = beside(few.m, paths(few), traffic(few.m))
-        best = np.lexsort((*others[::-1], moved, second))[0]
-        return int(found.min()), int(second[best]), float(moved[best])
+        second, *_ = beside(few.m, paths(few), traffic(few.m))
+        return int(found.min()), int(second.min())
 
     def best(self) -> None:
         """Walk until the best is known."""

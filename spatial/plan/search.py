@@ -13,7 +13,7 @@ import numpy as np
 
 from spatial.errors import DoesNotFit, Problem
 from spatial.ir.body import Body, Plan
-from spatial.plan.candidates import LIMIT, VARIANTS, blockings, smallest, spots_of, variants_of
+from spatial.plan.candidates import LIMIT, VARIANTS, blockings, smallest, variants_of
 from spatial.plan.constraints import legal
 from spatial.plan.cost import Price, price
 from spatial.plan.engines import copy_name, engines_of, sender_of
@@ -22,6 +22,7 @@ from spatial.plan.measures import Measures
 from spatial.plan.model import Model, model_of
 from spatial.plan.nearest import nearest, nearest_first
 from spatial.plan.order import ranked
+from spatial.plan.places import Spots, spots_of
 from spatial.plan.pruning import Keep, pruned, variants
 from spatial.target import Target
 
@@ -58,7 +59,7 @@ def priced(model: Model, target: Target, want: Knobs = ANY) -> tuple[Measures, P
     found = pruned(spots, None if want == ANY else partial(allowed, want=want))
     if found is None:
         raise DoesNotFit(_refusal(spots, want))
-    return *found, spots.candidates.count * len(VARIANTS)
+    return *found, spots.count * len(VARIANTS)
 
 
 def best_of(model: Model, target: Target, keep: Keep, want: Knobs = ANY) -> Measures | None:
@@ -67,7 +68,7 @@ def best_of(model: Model, target: Target, keep: Keep, want: Knobs = ANY) -> Meas
     if unknown(model, target, want):
         return None
     spots = _spots(model, target, want)
-    found = pruned(spots, lambda m: allowed(m, want) & keep(m)) if spots.candidates.count else None
+    found = pruned(spots, lambda m: allowed(m, want) & keep(m))
     return None if found is None else found[0].take(ranked(*found)[:1])
 
 
@@ -76,28 +77,28 @@ def legal_plans(model: Model, target: Target, want: Knobs = ANY) -> Measures:
     none."""
     require_known(model, target, want)
     spots = _spots(model, target, want)
-    every = variants(spots)
+    every = variants(spots.at())
     found = every.take(np.nonzero(allowed(every, want))[0])
     if not found.candidates.count:
         raise DoesNotFit(_refusal(spots, want))
     return found
 
 
-def _spots(model: Model, target: Target, want: Knobs) -> Measures:
+def _spots(model: Model, target: Target, want: Knobs) -> Spots:
     """The blockings that fit a site, at all their places; those that come nearest where none does."""
     combos = np.array(blockings(model, LIMIT, factors_of(model, want)), dtype=np.int64)
     least = Measures(model, smallest(combos, len(model.body.items.grid)), target)
     fits = legal(least)
     some = combos[fits] if fits.any() else combos[nearest_first(least)[:NEAREST]]
-    return Measures(model, spots_of(model, target, some, want.rect), target)
+    return spots_of(model, target, some, want.rect)
 
 
-def _refusal(spots: Measures, want: Knobs) -> list[Problem]:
+def _refusal(spots: Spots, want: Knobs) -> list[Problem]:
     """Why no plan of `spots` is legal and has what is held: what the one that comes nearest breaks; and, where knobs
     are held, the nearest plan that is legal."""
     model, target = spots.model, spots.target
-    every = Measures(model, variants_of(spots.candidates), target)
-    fits = None if want == ANY else variants(_spots(model, target, ANY))
+    every = Measures(model, variants_of(spots.at().candidates), target)
+    fits = None if want == ANY else variants(_spots(model, target, ANY).at())
     if fits is None or not fits.candidates.count:
         return nearest(every, want)
     near = fits.take(nearest_to(fits, want))

@@ -118,7 +118,9 @@ class _Walker:
     def _alike(self, rows: Ints) -> slice | Ints:
         """Where, in all rows in one, the row of each column is; plain where it is the same in all, for that is fast."""
         first = int(rows[0]) * self.count
-        return slice(first, first + self.count) if (rows == rows[0]).all() else rows * self.count + np.arange(self.count)
+        return (
+            slice(first, first + self.count) if (rows == rows[0]).all() else rows * self.count + np.arange(self.count)
+        )
 
     # ------------------------------------------------------------ loops
 

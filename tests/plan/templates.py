@@ -13,11 +13,11 @@ from spatial.numerics import Array
 from spatial.passes import PASS_ORDER
 from spatial.passes.fuse_generic import fuse_generic
 from spatial.passes.tile import apply_plan
-from spatial.plan.candidates import candidates_of
 from spatial.plan.constraints import legal
 from spatial.plan.cost import price
 from spatial.plan.measures import Measures
 from spatial.plan.model import model_of
+from spatial.plan.places import candidates_of
 from spatial.plan.search import plan_of
 from spatial.select.layouts import statements_of, store_all
 from spatial.select.section import select

@@ -19,13 +19,14 @@ from spatial.errors import DoesNotFit, Refused
 from spatial.ir.body import Body
 from spatial.ir.graph import Acc
 from spatial.plan import search
-from spatial.plan.bound import bound, least
-from spatial.plan.candidates import blockings, placements, spots_of, useful
+from spatial.plan.bound import bound, fastest, least
+from spatial.plan.candidates import blockings
 from spatial.plan.constraints import CONSTRAINTS, legal
 from spatial.plan.cost import price
 from spatial.plan.measures import Measures
 from spatial.plan.model import divisors, model_of
 from spatial.plan.order import BAND, ranked
+from spatial.plan.places import placements, spots_of, useful
 from spatial.plan.search import choose, plan_of
 from spatial.plan.work import parts_of
 from spatial.target import Target
@@ -59,7 +60,7 @@ def test_the_choice_does_not_depend_on_the_order_of_candidates(case: Drawn, targ
 
     def shuffled(*args):
         found = spots_of(*args)
-        return found.take(np.random.default_rng(seed).permutation(found.count))
+        return replace(found, places=found.places.take(np.random.default_rng(seed).permutation(found.count)))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "spots_of", shuffled)
@@ -81,8 +82,12 @@ def test_the_choice_is_legal_and_no_legal_plan_is_cheaper(case: Drawn, target: T
     lowest = bound(parts_of(kept))
     assert (lowest <= cost.cycles).all()
     assert (cost.paths.max(axis=0) <= cost.cycles).all()
-    spots = Measures(everything.model, spots_of(everything.model, target), target)
-    assert (least(spots)[kept.candidates.spot] <= lowest * (1.0 + 1e-9)).all()
+    spots, spot = spots_of(everything.model, target), kept.candidates.spot
+    assert (spots.places.turns == spots.at().turns).all()
+    cycles, second = (x[spot] for x in least(spots.at(), fastest(spots)))
+    assert (fastest(spots)[spot] <= cost.paths[0] * (1.0 + 1e-9)).all()
+    assert (cycles <= lowest * (1.0 + 1e-9)).all()
+    assert (second <= np.sort(cost.paths, axis=0)[-2] * (1.0 + 1e-9)).all()
 
 
 @settings(max_examples=20, **QUIET)
@@ -107,10 +112,10 @@ def test_useful_widths_are_those_no_smaller_one_equals(extent: int, most: int):
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 70), min_size=1, max_size=3), TARGETS)
 def test_placements_waste_no_whole_row_of_sites(grid: list[int], target: Target):
-    number, along, rect = placements(np.array([grid]), target)
-    found = list(zip(map(tuple, along.tolist()), map(tuple, rect.tolist()), strict=True))
+    places = placements(np.array([grid]), target)
+    found = list(zip(map(tuple, places.along.tolist()), map(tuple, places.rect.tolist()), strict=True))
     assert ((-1, -1), (1, 1)) in found
-    assert len(set(found)) == len(found) and not number.any()
+    assert len(set(found)) == len(found) and not places.number.any()
     for (a, b), (w, h) in found:
         if a == b and a >= 0:
             assert w * (h - 1) < grid[a]
@@ -122,11 +127,11 @@ def test_placements_waste_no_whole_row_of_sites(grid: list[int], target: Target)
 
 def test_placements_of_several_grids_are_those_of_each():
     grids = np.array([[12, 7], [1, 30], [12, 7], [64, 1]])
-    rows, along, rect = placements(grids, REFERENCE)
+    places = placements(grids, REFERENCE)
     for n, grid in enumerate(grids):
-        _, alone, alone_rect = placements(grid[None], REFERENCE)
-        assert along[rows == n].tolist() == alone.tolist()
-        assert rect[rows == n].tolist() == alone_rect.tolist()
+        alone, those = placements(grid[None], REFERENCE), places.take(np.nonzero(places.number == n)[0])
+        assert those.along.tolist() == alone.along.tolist()
+        assert those.rect.tolist() == alone.rect.tolist()
 
 
 @given(st.integers(1, 5000))
