@@ -106,7 +106,8 @@ def placements(grids: Ints, target: Target, rect: tuple[int, int] | None = None,
         turns = over[where[:, a]] if a == b else in_y[where[:, b], :, None] * in_x[where[:, a], None, :]
         others = np.delete(grids, [a, b], axis=1).prod(axis=1)[:, None, None]
         fits = (fits & (several[:, a] & several[:, b])[:, None, None]).reshape(count, -1)
-        found.append((*np.nonzero(fits), (turns * others).reshape(count, -1)[fits]))
+        number, corner = np.nonzero(fits)
+        found.append((number, corner, (turns * others).reshape(count, -1)[fits]))
     number, corner, turns = (np.concatenate(part) for part in zip(*found, strict=True))
     pair = np.repeat(np.arange(len(pairs)), [len(f[0]) for f in found])
     return Places(tuple(pairs), target.columns, number, pair, corner, turns)
@@ -141,16 +142,18 @@ class Spots:
         for axis in range(spread.shape[1]):
             for side in range(2):
                 spread[:, axis] *= np.where(along[:, side] == axis, rect[:, side], 1)
-        flags = (np.full(len(rows), flag, dtype=np.int64) for flag in VARIANTS[0])
-        own = Candidates(self.combos[number], self.inner[number], spread, along, rect, *flags, rows)
-        return Measures(self.model, own, self.target)
+        return self._first(number, spread, along, rect, rows)
 
     def alone(self) -> Measures:
         """Every blocking on one site, all held that can be."""
         count, axes = len(self.combos), len(self.model.body.items.grid)
-        one, flags = np.ones((count, 2), dtype=np.int64), (np.full(count, flag) for flag in VARIANTS[0])
-        spread = np.ones((count, axes), dtype=np.int64)
-        own = Candidates(self.combos, self.inner, spread, -one, one, *flags, np.arange(count))
+        one, spread = np.ones((count, 2), dtype=np.int64), np.ones((count, axes), dtype=np.int64)
+        return self._first(np.arange(count), spread, -one, one, np.arange(count))
+
+    def _first(self, number: Ints, spread: Ints, along: Ints, rect: Ints, spot: Ints) -> Measures:
+        multicast, resident, buffers, beside = (np.full(len(number), flag) for flag in VARIANTS[0])
+        flags = multicast, resident, buffers, beside
+        own = Candidates(self.combos[number], self.inner[number], spread, along, rect, *flags, spot)
         return Measures(self.model, own, self.target)
 
 
