@@ -65,7 +65,8 @@ def _moved(m: Measures) -> tuple[Floats, Floats]:
         stream, stays, members = m.model.streams[load.stream], m.stays(load), m.members(load)
         pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
         steps, times = np.where(stays, 1, fires * m.turns), np.where(stays, fires, 1)
-        even, again = np.minimum(evened(m, load), evened(apart, load)), again | ~stays
+        even, again = evened(m, load), again | ~stays
+        even = np.minimum(even, evened(apart, load)) if m.cast(load).any() else even
         memory = memory + even * (steps * times)
         each = times * pages * np.maximum(members, 1)
         sent = np.where(members > 0, each * sending_cycles(target, stream.page_bytes) + step, 0.0)
