@@ -94,7 +94,7 @@ class Measures:
     @cached_property
     def spots(self) -> tuple[Ints, Ints]:
         """One candidate of each blocking at its place; and of every candidate the number of its own among them."""
-        return groups(self.candidates.spot)
+        return alike([self.candidates.spot], self.candidates.count)
 
     def blocked(self, coords: Iterable[int]) -> Ints:
         """The product of the factors of coordinates."""
@@ -256,14 +256,6 @@ class Measures:
         return [*outer, *middle, *((k, innermost[:, k]) for k in axes)]
 
 
-def groups(number: Ints) -> tuple[Ints, Ints]:
-    """One place of each number; and of every place that of its number among these."""
-    some = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
-    some[number] = np.arange(len(number))
-    there = some >= 0
-    return some[there], (np.cumsum(there) - 1)[number]
-
-
 def alike(columns: Iterable[Ints], count: int) -> tuple[Ints, Ints]:
     """One of `count` rows of each kind, where rows of the same numbers are of one; and of every row the number of its
     own among these."""
@@ -271,7 +263,9 @@ def alike(columns: Iterable[Ints], count: int) -> tuple[Ints, Ints]:
     for column in columns:
         if (column != column[:1]).any():
             number = np.unique(number * (int(column.max()) + 1) + column, return_inverse=True)[1]
-    return groups(number)
+    some = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
+    some[number] = np.arange(count)
+    return some, number
 
 
 def _product(columns: Ints) -> Ints:
