@@ -20,7 +20,7 @@ from spatial.plan.measures import Floats, Measures
 from spatial.plan.movers import Reading, evened, landing
 from spatial.plan.places import Spots
 from spatial.plan.turn import grain
-from spatial.plan.work import Parts, busiest, computed, moving, received, sent, served, steps, stored, trips, written
+from spatial.plan.work import Parts, busiest, moving, received, sent, served, steps, stored, trips, written
 
 
 def fastest(spots: Spots) -> Floats:
@@ -58,7 +58,7 @@ def readers(spots: Measures) -> Measures:
 def _moved(m: Measures) -> tuple[Floats, Floats]:
     """Cycles of the fullest bank, and of the movers evenly used, in a call: of what is multicast if it can be, or is
     not, the fewer."""
-    target, step, apart = m.target, m.target.step_cycles, m.variant(multicast=0)
+    target, step = m.target, m.target.step_cycles
     memory, movers = (np.zeros(m.candidates.count) for _ in range(2))
     again = np.zeros(m.candidates.count, dtype=np.bool_)
     for load in m.model.loads:
@@ -66,7 +66,7 @@ def _moved(m: Measures) -> tuple[Floats, Floats]:
         pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
         steps, times = np.where(stays, 1, fires * m.turns), np.where(stays, fires, 1)
         even, again = evened(m, load), again | ~stays
-        even = np.minimum(even, evened(apart, load)) if m.cast(load).any() else even
+        even = np.minimum(even, evened(m, load, apart=True)) if m.cast(load).any() else even
         memory = memory + even * (steps * times)
         each = times * pages * np.maximum(members, 1)
         sent = np.where(members > 0, each * sending_cycles(target, stream.page_bytes) + step, 0.0)
@@ -104,8 +104,8 @@ def bound(parts: Parts) -> Floats:
         packed = m.model.streams[store.moved.stream].page_bytes / target.pack
         ends = np.maximum(store.send + store.serve, store.round) + target.network.message
         last = np.maximum(last, packed + ends)
-    for work, does in parts.works.items():
-        worked = worked + computed(m, work, does)
+    for each in parts.computed.values():
+        worked = worked + each
     moved = np.maximum(busiest(parts, movers), received(parts))
     if not parts.works or not parts.loads:
         return np.maximum(np.maximum(worked, memory), moved) + target.section_cycles
@@ -134,7 +134,7 @@ def _turning(parts: Parts) -> Floats:
         worked = np.zeros(m.candidates.count)
         for work in works:
             begun = (grain(body.stage(work)) + 2) * step * m.turns
-            worked = worked + np.maximum(computed(m, work, parts.works[work]) - begun, 0.0)
+            worked = worked + np.maximum(parts.computed[work] - begun, 0.0)
         there = step + _alone(parts, load) + np.where(load.cast, load.send + load.way, 0.0)
         for last, store in parts.stores.items() if works else ():
             packed = m.model.streams[store.moved.stream].page_bytes / m.target.pack

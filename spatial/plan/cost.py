@@ -63,7 +63,7 @@ def cycles_of(parts: Parts, lowest: Floats) -> Floats:
     kind = kinds(m)
     for one in np.unique(kind).tolist():
         rows = np.nonzero(kind == one)[0]
-        cycles[rows] = walk(parts.take(rows))
+        cycles[rows] = walk(parts if len(rows) == len(kind) else parts.take(rows))
     return np.maximum(cycles + m.target.section_cycles, lowest)
 
 

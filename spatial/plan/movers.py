@@ -73,15 +73,16 @@ def serving(m: Measures, moved: Moved) -> Floats:
     return np.where(m.members(moved) > 0, bank_cycles(m.target, size, True), bank_cycles(m.target, size))
 
 
-def evened(m: Measures, moved: Moved) -> Floats:
-    """Cycles for which the batches of a load of all sites keep the fullest bank. Of so many accesses on their way some
-    banks have none: assumed is half the loss of a closed network of equal servers of random times, for these are not.
-    """
+def evened(m: Measures, moved: Moved, apart: bool = False) -> Floats:
+    """Cycles for which the batches of a load of all sites keep the fullest bank; `apart`: were it not multicast. Of so
+    many accesses on their way some banks have none: assumed is half the loss of a closed network of equal servers of
+    random times, for these are not."""
+    readers, cast = (m.sites, False) if apart else (m.readers(moved), m.cast(moved))
     stream, banks, members = m.model.streams[moved.stream], m.target.memory.banks, m.members(moved)
     pages, fires = m.pages(stream).astype(np.float64), m.fires(stream)
-    access, sites = moved.runs * serving(m, moved), np.minimum(m.readers(moved), m.items)
+    access, sites = moved.runs * serving(m, moved), np.minimum(readers, m.items)
     # Where the last turn is not full, a turn has fewer readers on the average.
-    part = np.where(m.cast(moved) | m.stays(moved), 1.0, m.items / (sites * m.turns))
+    part = np.where(m.stays(moved) | cast, 1.0, m.items / (sites * m.turns))
     ahead = np.maximum(sites * pages * np.minimum(m.candidates.buffers, fires), banks)
     loss = 0.5 * (banks - 1) / ahead * (1.0 - 1.0 / sites)
     # Whatever order sites come in, banks even out over a turn and no further: each site has its own pages of it. A bank

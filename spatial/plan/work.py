@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,6 +30,11 @@ class Parts:
     stores: dict[str, Writing]
     works: dict[str, Computing]
     engines: dict[str, Ints]
+
+    @cached_property
+    def computed(self) -> dict[str, Floats]:
+        """Cycles for which each stage computes in a call."""
+        return {name: computed(self.m, name, does) for name, does in self.works.items()}
 
     def take(self, rows: Ints) -> Parts:
         """The same of some candidates."""
@@ -125,14 +131,12 @@ def served(parts: Parts) -> Floats:
 
 def busiest(parts: Parts, cycles: Mapping[str, Floats], of: Sequence[int] | None = None) -> Floats:
     """The most that the stages of one engine have together; `of`: or of one of what these numbers of engines name."""
-    names = list(range(len(parts.m.target.engines))) if of is None else of
-    most = np.zeros(parts.m.candidates.count)
-    for name in set(names):
-        total = np.zeros(parts.m.candidates.count)
-        for stage, each in cycles.items():
-            total = total + np.where(np.array(names)[parts.engines[stage]] == name, each, 0.0)
-        most = np.maximum(most, total)
-    return most
+    names = np.arange(len(parts.m.target.engines)) if of is None else np.array(of)
+    count = parts.m.candidates.count
+    total, columns = np.zeros((int(names.max()) + 1, count)), np.arange(count)
+    for stage, each in cycles.items():
+        total[names[parts.engines[stage]], columns] += each
+    return np.asarray(total.max(axis=0))
 
 
 def received(parts: Parts) -> Floats:
@@ -149,7 +153,6 @@ def paths(parts: Parts) -> Floats:
     """[4, candidates]: cycles for which the compute engine, the busiest mover, the busiest port and the fullest bank
     work in a call."""
     m, loads = parts.m, parts.loads.items()
-    works: dict[str, Floats] = {w: computed(m, w, does) for w, does in parts.works.items()}
     moves = {n: read(m, x) for n, x in loads} | {n: written(m, x) for n, x in parts.stores.items()}
     moves |= {sender_of(m, x.moved): sent(m, x) for _, x in loads}
-    return np.stack([busiest(parts, works), busiest(parts, moves), received(parts), served(parts)])
+    return np.stack([busiest(parts, parts.computed), busiest(parts, moves), received(parts), served(parts)])
