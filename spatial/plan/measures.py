@@ -173,9 +173,8 @@ class Measures:
         readers = w // members * h
         alone = (readers <= banks) & ((self.grid[:, axis] <= w * h) | (readers == banks))
         # Of a narrower rectangle it is not known where on the chip it comes to lie.
-        there = (w == target.columns) & (w % members == 0)
-        for x in range(target.columns):
-            there &= (x % members > 0) | (x in target.memory.beside)
+        stand = [n > 0 and {*range(0, target.columns, n)} <= {*target.memory.beside} for n in range(target.columns + 1)]
+        there = (w == target.columns) & (w % members == 0) & np.array(stand)[np.minimum(members, target.columns)]
         both = (c.along[:, 0] == axis) & (c.along[:, 1] == axis)
         return np.where((c.beside == 1) & whole & alone & there & both, members, none)
 

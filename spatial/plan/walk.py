@@ -90,8 +90,7 @@ class _Walker:
         moves = len(parts.loads) + len(parts.stores)
         sends = len(parts.loads) if self.m.beside.any() else 0
         sizes = [engines, engines, ports, streams, streams, streams, moves, moves, moves, sends, sends, sends, 1]
-        # Whether anything has to be said of sites that drift apart, or that wait for each other.
-        self.drifting = any(bool((x.round < x.even).any()) for x in parts.loads.values())
+        # Whether anything has to be said of sites that wait for each other.
         self.waiting = bool(self.together.any())
         # One array, so that a jump over many rounds moves all clocks at once.
         self.clocks = np.zeros((sum(sizes), self.count))
@@ -208,8 +207,7 @@ class _Walker:
         self.served[0] += batch.served
         bank = np.maximum(self.bank[row], start) + batch.round
         there = np.maximum(bank, np.maximum(self.served[0], issued + load.serve))
-        if self.waiting or self.drifting:
-            there = np.maximum(there, self._waits(load, start, issued) + batch.round)
+        there = np.maximum(there, self._waits(load, start, issued) + batch.round)
         there = there + self.target.memory.latency
         if batch.cast:
             may = np.maximum(issued + step, np.maximum(there, start + batch.transfer))
@@ -257,7 +255,7 @@ class _Walker:
         """When the banks turn to a batch: what other loads and stores have asked for before is served, or other
         sites' batches of this one."""
         free = self._others(load.row, start, issued) if self.waiting else start
-        return self._between(load, start, issued, free) if self.drifting else free
+        return self._between(load, start, issued, free)
 
     def _between(self, load: Reading, start: Floats, issued: Floats, free: Floats) -> Floats:
         """When the banks, free of other loads at `free`, turn to the batch of a site with one batch at a time. The
