@@ -11,6 +11,7 @@ from drawing import STATEMENTS
 from graphs import Drawn, Maker, Piece, Reduction, at, drawn, fn, read, var
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from plan.priced_and_timed import product
 from plan.templates import measures_of, template_of
 from running import SMALL
 from support import REFERENCE, TF32
@@ -27,7 +28,7 @@ from spatial.plan.measures import Measures
 from spatial.plan.model import divisors, model_of
 from spatial.plan.order import BAND, ranked
 from spatial.plan.places import placements, spots_of, useful
-from spatial.plan.search import choose, plan_of
+from spatial.plan.search import choose, legal_plans, plan_of
 from spatial.plan.work import parts_of
 from spatial.target import Target
 
@@ -88,6 +89,14 @@ def test_the_choice_is_legal_and_no_legal_plan_is_cheaper(case: Drawn, target: T
     assert (fastest(spots)[spot] <= cost.paths[0] * (1.0 + 1e-9)).all()
     assert (cycles <= lowest * (1.0 + 1e-9)).all()
     assert (second <= np.sort(cost.paths, axis=0)[-2] * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("stored", ["bf16", "q8_0"])
+def test_no_price_hangs_on_what_is_priced_beside_it(stored: str):
+    every = legal_plans(model_of(template_of(product((64, 256, 512), stored), REFERENCE), REFERENCE), REFERENCE)
+    few = every.take(np.random.default_rng(0).permutation(every.candidates.count)[:100])
+    alone = [float(price(few.take(np.array([row]))).cycles[0]) for row in range(few.candidates.count)]
+    assert price(few).cycles.tolist() == alone
 
 
 @settings(max_examples=20, **QUIET)
