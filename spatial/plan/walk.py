@@ -36,11 +36,13 @@ Ends = Mapping[int, tuple[bool, bool]]
 
 
 def kinds(m: Measures) -> Ints:
-    """Of each candidate its kind, 0 to 3: whether there are several rounds of the blocked loop, and several turns.
-    Candidates of one kind are walked together."""
+    """Of each candidate its kind, 0 to 3: whether there are several rounds of the blocked loop; and several turns, where
+    some stage takes or makes something once a call, with the first turn or the last. Candidates of one kind are walked
+    together."""
     loop, once = m.model.loop, np.zeros(m.candidates.count, dtype=np.int64)
     looped = once if loop is None else m.model.coordinates[loop].trips > m.candidates.factors[:, loop]
-    return 2 * looped + (m.turns > 1)
+    called = any(port.depth < 0 for stage in m.model.body.stages for port in (*stage.ins, *stage.outs))
+    return 2 * looped + (called & (m.turns > 1))
 
 
 def walk(parts: Parts) -> Floats:
@@ -151,7 +153,7 @@ class _Walker:
 
     def _rounds(self, trips: Ints, run: Callable[[bool, bool], None]) -> None:
         """Walk the first rounds of a loop and its last, and jump over those between. Of fewer rounds those before the
-        last are left out."""
+        last are left out; of one turn among several all but the last."""
         walked = int(min(trips.max(), ROUNDS))
         done: list[tuple[Floats, Floats]] = []
         for n in range(walked):
@@ -164,7 +166,7 @@ class _Walker:
                 self.clocks += between * period
                 self.counts += between * apart
             idle = (n > trips - 2) & (n < walked - 1)
-            before = (self.clocks.copy(), self.counts.copy()) if n and idle.any() else None
+            before = (self.clocks.copy(), self.counts.copy()) if idle.any() else None
             run(n == 0, n == walked - 1)
             if before is not None:
                 np.copyto(self.clocks, before[0], where=idle)
