@@ -1,8 +1,10 @@
 """Which candidates have to be priced, so that the best of them is the best of all.
 
-Blockings that take too long at their place in any variant are left out first. Of the rest none is walked that is in a
-later band by its `bound` than the best; and of those that may be in the best one's band, what comes first by all else
-is walked first. Walks go over some candidates at once: one costs hardly less than many.
+Blockings that take too long at their place in any variant are left out first: most by what they compute alone, others
+by all that is known without their variants. Some of the lowest give a plan that is nearly the best, or is; then all
+that may come before it are looked at. Of these none is walked that is in a later band by its `bound` than the best, nor
+one in its band that comes after it by all else. Walks go over some candidates at once: one costs hardly less than many
+of its form.
 """
 
 from __future__ import annotations
