@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatial.plan.candidates import Ints
-from spatial.plan.measures import Floats, Measures, alike, once
+from spatial.plan.measures import Floats, Measures, alike, placed
 from spatial.plan.model import Moved
 
 Spectrum = npt.NDArray[np.complex128]
@@ -36,7 +36,7 @@ def fullest(m: Measures, moved: Moved, whole: bool, sites: Ints | None = None) -
     return times * _dealt(m, moved, whole, sites is not None)
 
 
-@once
+@placed
 def _dealt(m: Measures, moved: Moved, whole: bool, spread: bool) -> Floats:
     """Those pages that differ on the fullest bank: of all sites if `spread`, of one else."""
     c, banks, stream, (rows, spot) = m.candidates, m.target.memory.banks, m.model.streams[moved.stream], m.spots

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce, wraps
 from operator import mul
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,28 +22,35 @@ from spatial.target import Target
 Floats = npt.NDArray[np.float64]
 S = TypeVar("S", Stream, Moved)
 V = TypeVar("V")
-P = ParamSpec("P")
+A = TypeVarTuple("A")
 
 
-def once(measure: Callable[Concatenate[Measures, S, P], V]) -> Callable[Concatenate[Measures, S, P], V]:
-    """A measure of a stream, a load or a store that is taken once of each."""
+def _known(under: str, measure: Callable[[Measures, S, *A], V]) -> Callable[[Measures, S, *A], V]:
+    """The measure, taken once of each stream, load or store and kept `under` a name."""
 
     @wraps(measure)
-    def known(m: Measures, of: S, *args: P.args, **kwargs: P.kwargs) -> V:
-        found: dict[object, V] = m.__dict__.setdefault(f"_{measure.__name__}", {})
-        name = of.queue if isinstance(of, Stream) else of.stage
-        key = (name, *args) if args else name
+    def known(m: Measures, of: S, *args: *A) -> V:
+        found: dict[tuple[object, ...], V] = m.__dict__.setdefault(under, {})
+        key = measure.__name__, of.queue if isinstance(of, Stream) else of.stage, *args
         if key not in found:
-            found[key] = measure(m, of, *args, **kwargs)
+            found[key] = measure(m, of, *args)
         return found[key]
 
     return known
 
 
+def once(measure: Callable[[Measures, S, *A], V]) -> Callable[[Measures, S, *A], V]:
+    """A measure of a stream, a load or a store that is taken once of each."""
+    return _known("_own", measure)
+
+
+def placed(measure: Callable[[Measures, S, *A], V]) -> Callable[[Measures, S, *A], V]:
+    """The same of one that hangs on a blocking and its place alone: its variants know it too."""
+    return _known("_placed", measure)
+
+
 PLACED = ("grid", "turns", "items", "sites")
-PLACED_OF = ("_pages", "_fires", "__dealt")
-"""What is the same for all variants of a blocking at its place, and of each stream, load and store: the names under
-which it is known once it is measured."""
+"""What of no stream, load or store hangs on a blocking and its place alone."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +65,14 @@ class Measures:
         """The uses of some of the candidates; what is known of a place goes with it."""
         out, known = Measures(self.model, self.candidates.take(rows), self.target), self.__dict__
         out.__dict__.update({name: known[name][rows] for name in PLACED if name in known})
-        for name in PLACED_OF:
-            out.__dict__[name] = {key: found[rows] for key, found in known.get(name, {}).items()}
+        out.__dict__["_placed"] = {key: found[rows] for key, found in known.get("_placed", {}).items()}
         return out
 
     def variant(self, **flags: Ints | int) -> Measures:
         """The uses of other variants of the same blockings at their places: those with `flags`."""
         ones = np.ones(self.candidates.count, dtype=np.int64)
         out = replace(self, candidates=replace(self.candidates, **{name: n * ones for name, n in flags.items()}))
-        out.__dict__.update({name: self.__dict__[name] for name in (*PLACED, *PLACED_OF) if name in self.__dict__})
+        out.__dict__.update({name: self.__dict__[name] for name in (*PLACED, "_placed") if name in self.__dict__})
         return out
 
     @cached_property
@@ -103,12 +109,12 @@ class Measures:
             out = out * self.candidates.factors[:, k]
         return out
 
-    @once
+    @placed
     def pages(self, stream: Stream) -> Ints:
         """Pages a stream moves at once."""
         return self.blocked(stream.coords)
 
-    @once
+    @placed
     def fires(self, stream: Stream) -> Ints:
         """Times a stream moves per turn."""
         if self.model.loop is None or not stream.loop:

@@ -36,9 +36,9 @@ Ends = Mapping[int, tuple[bool, bool]]
 
 
 def kinds(m: Measures) -> Ints:
-    """Of each candidate its kind, 0 to 3: whether there are several rounds of the blocked loop; and several turns, where
-    some stage takes or makes something once a call, with the first turn or the last. Candidates of one kind are walked
-    together."""
+    """Of each candidate its kind, 0 to 3: whether there are several rounds of the blocked loop; and several turns, if a
+    stage takes or makes something once a call, with the first turn or the last. Those of one kind are walked together.
+    """
     loop, once = m.model.loop, np.zeros(m.candidates.count, dtype=np.int64)
     looped = once if loop is None else m.model.coordinates[loop].trips > m.candidates.factors[:, loop]
     called = any(port.depth < 0 for stage in m.model.body.stages for port in (*stage.ins, *stage.outs))
